@@ -10,6 +10,8 @@ import (
 // ErrClockAhead reports that recording now would store a time in the future.
 var ErrClockAhead = errors.New("a clock is ahead")
 
+var errClockBehind = errors.New("a clock is behind")
+
 // ClockReading is a reading of another clock.
 type ClockReading struct {
 	Shown time.Time
@@ -70,6 +72,21 @@ func (g *ClockGuard) Database() time.Time {
 		return r.at(now)
 	}
 	return now
+}
+
+// CheckLeader fails with CodeUnavailable when our clock is more than MaxClockSkew from the database's, so that this
+// process would not do what a leader does, and would keep others from it. One that is behind leads all the same, unless
+// the broker's clock shows that it is the database's which is right: otherwise nobody would lead.
+func (g *ClockGuard) CheckLeader() error {
+	now, broker := g.now(), g.broker.Load()
+	off := now.Sub(g.Database())
+	switch {
+	case off > MaxClockSkew:
+		return Unavailable("cannot lead", fmt.Errorf("%w: this machine's, by %s", ErrClockAhead, off))
+	case off < -MaxClockSkew && broker != nil && broker.at(now).Sub(now) > MaxClockSkew:
+		return Unavailable("cannot lead", fmt.Errorf("%w: this machine's, by %s", errClockBehind, -off))
+	}
+	return nil
 }
 
 // Check fails with CodeUnavailable and ErrClockAhead when our clock or the next id is more

@@ -53,6 +53,40 @@ func TestNothingIsRecordedAheadOfTheClocks(t *testing.T) {
 	}
 }
 
+// A process whose clock is wrong leads nothing. Where the broker's clock does not contradict it, the database's may be the
+// wrong one, and then somebody must lead.
+func TestWhoMayLead(t *testing.T) {
+	t.Parallel()
+	truth := time.Date(2026, 11, 20, 15, 0, 0, 0, time.UTC)
+	for name, c := range map[string]struct {
+		ours, broker, database time.Duration // ahead of the truth; 1: not read
+		refused                bool
+	}{
+		"all agree":                    {},
+		"nothing was read":             {ours: time.Hour, broker: 1, database: 1},
+		"ahead of the database":        {ours: time.Hour, broker: 1, refused: true},
+		"ahead by little":              {ours: 2 * time.Minute},
+		"behind both":                  {ours: -time.Hour, refused: true},
+		"behind both by little":        {ours: -2 * time.Minute},
+		"behind the database, alone":   {ours: -time.Hour, broker: 1},
+		"the database is ahead":        {database: time.Hour},
+		"the broker alone is ahead":    {broker: time.Hour},
+		"the broker is further behind": {ours: -time.Hour, broker: -2 * time.Hour},
+	} {
+		ours := truth.Add(c.ours)
+		g := rewards.NewClockGuard(func() time.Time { return ours }, false)
+		if c.broker != 1 {
+			g.ReadBroker(rewards.MarketClock{Now: truth.Add(c.broker)}, ours)
+		}
+		if c.database != 1 {
+			g.ReadDatabase(truth.Add(c.database), ours)
+		}
+		if err := g.CheckLeader(); (rewards.CodeOf(err) == rewards.CodeUnavailable) != c.refused {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
 // After a jump of our clock nothing is recorded until another clock confirms it, as after a
 // machine slept. Elapsed time is not a jump.
 func TestAJumpThatTheOtherClockConfirms(t *testing.T) {

@@ -28,12 +28,16 @@ func (l Lease) In(timeline string) Lease {
 // Held reports whether the lease has not expired.
 func (l Lease) Held(now time.Time) bool { return l.Epoch > 0 && now.Before(l.Until) }
 
+// LatestEnd is when a lease can end that is taken for the time ttl by a right clock. A later end is of a clock that was
+// ahead: such a lease has ended, otherwise nobody would lead until then.
+func LatestEnd(now time.Time, ttl time.Duration) time.Time { return now.Add(ttl + MaxClockSkew) }
+
 // Next returns the lease that a process gets at now, or false while another holder's lease
 // runs and force is not set. The holder renews its lease in the same epoch. A new leader
 // gets a higher one, which voids every write of the leaders before.
 func (l Lease) Next(holder string, now time.Time, ttl time.Duration, force bool) (Lease, bool) {
 	if l.Holder != holder {
-		if !force && now.Before(l.Until) {
+		if !force && now.Before(l.Until) && !l.Until.After(LatestEnd(now, ttl)) {
 			return Lease{}, false
 		}
 		l.Epoch++

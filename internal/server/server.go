@@ -128,7 +128,7 @@ func (s *Server) open(ctx context.Context) (err error) {
 	s.onClose(s.Broker.Close)
 	s.Store.Guard(s.clocks.Check)
 	if s.fleet != nil {
-		s.Store.ShareClock(s.clocks.Database)
+		s.Store.ShareClock(s.clocks.Database, s.clocks.CheckLeader)
 	}
 	if err := s.openKeyring(ctx); err != nil {
 		return err

@@ -3,26 +3,17 @@ package store
 import (
 	"context"
 	"errors"
-	"fmt"
 	"time"
 
 	"stockrewards/internal/rewards"
 )
 
-// mayLead fails when the clock of a fleet's process is ahead: it would refuse the broker's, and keep others from
-// leading.
-func (s *Store) mayLead() error {
-	if ahead := s.now().Sub(s.clock()); ahead > rewards.MaxClockSkew {
-		return rewards.Unavailable("cannot lead", fmt.Errorf("%w: this machine's, by %s", rewards.ErrClockAhead, ahead))
-	}
-	return nil
-}
-
 // TakeLease takes or renews the holder's lease, as rewards.Lease.Next decides. It returns
 // the zero lease while another process leads. With force set, the caller knows that no other
-// process runs. The lease ends by the caller's clock. TakeLease gives it back and fails when that clock is ahead.
+// process runs. The lease ends by the caller's clock. TakeLease gives it back and fails when the check of
+// ShareClock fails.
 func (s *Store) TakeLease(ctx context.Context, holder string, ttl time.Duration, force bool) (rewards.Lease, error) {
-	if err := s.mayLead(); err != nil {
+	if err := s.checkLeader(); err != nil {
 		return rewards.Lease{}, errors.Join(err,
 			s.exec(ctx, `UPDATE lease SET until = 0 WHERE "only" = 1 AND holder = ?1`, holder))
 	}

@@ -45,8 +45,9 @@ type Store struct {
 
 	exposed exposures
 
-	clock    func() time.Time // by which leases are judged
-	timeline string           // the SQL expression of the timeline of the database's server
+	clock       func() time.Time // by which leases are judged
+	checkLeader func() error     // checked before this process takes a lease or shards of webhooks
+	timeline    string           // the SQL expression of the timeline of the database's server
 
 	connects  func() int64 // of the engine; nil: it connects to no server
 	connected atomic.Int64 // connects, when used and exposed were emptied last
@@ -62,6 +63,7 @@ func New(ctx context.Context, engine Engine, now func() time.Time, random io.Rea
 		guard: func(time.Time) error { return nil },
 		known: newKnownUsers(), held: newHoldingCache(engine), shared: newSharedHoldings(), index: newRewardIndex(ids),
 		segments: newColumnSegments(), lots: newLotIndex(), timeline: `''`, clock: now,
+		checkLeader: func() error { return nil },
 	}
 	if t, ok := engine.(interface{ Timeline() string }); ok {
 		s.timeline = t.Timeline()
@@ -100,9 +102,11 @@ func (s *Store) recall() {
 	s.connected.Store(n)
 }
 
-// ShareClock sets the clock by which the processes of a fleet judge leases: one whose own clock is ahead would take
-// what others have. Call it before the first lease.
-func (s *Store) ShareClock(clock func() time.Time) { s.clock = clock }
+// ShareClock sets the clock by which the processes of a fleet judge leases, and a check that runs before this one takes
+// any: one whose own clock is wrong would take what others have. Call it before the first lease.
+func (s *Store) ShareClock(clock func() time.Time, checkLeader func() error) {
+	s.clock, s.checkLeader = clock, checkLeader
+}
 
 // Guard sets a check that runs before every batch of client requests, with the time of the
 // next id. Call it before the first batch.

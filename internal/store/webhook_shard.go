@@ -17,16 +17,17 @@ func readShards(ctx context.Context, tx Tx) ([]rewards.WebhookShard, error) {
 
 // TakeWebhookShards takes or renews the holder's part of the shards, as rewards.ShareShards decides,
 // and returns it. With force set, the caller knows that no other process runs. It gives all back and fails when the
-// process's clock is ahead.
+// process's clock is wrong: receivers would refuse what it signs.
 func (s *Store) TakeWebhookShards(
 	ctx context.Context, holder string, ttl time.Duration, force bool,
 ) (mine map[int]rewards.WebhookShard, err error) {
-	if err := s.mayLead(); err != nil {
+	if err := errors.Join(s.checkLeader(), s.guard(s.now())); err != nil {
 		return nil, errors.Join(err, s.DropWebhookShards(ctx, holder))
 	}
 	err = s.engine.Write(ctx, func(ctx context.Context, tx Tx) error {
 		now := s.clock()
-		if _, err := tx.Exec(ctx, `DELETE FROM webhook_workers WHERE until <= ?1`, micros(now)); err != nil {
+		if _, err := tx.Exec(ctx, `DELETE FROM webhook_workers WHERE until <= ?1 OR until > ?2`,
+			micros(now), micros(rewards.LatestEnd(now, ttl))); err != nil {
 			return err
 		}
 		if _, err := tx.Exec(ctx, `INSERT INTO webhook_workers (holder, until) VALUES (?1, ?2)

@@ -11,8 +11,9 @@ import (
 // leaseContract is the part of the contract about who leads fulfillment and who sends webhooks.
 func leaseContract() map[string]func(*testing.T, *World) {
 	return map[string]func(*testing.T, *World){
-		"Lease":               testLease,
-		"LeaseByAnotherClock": testLeaseByAnotherClock,
+		"Lease":                     testLease,
+		"LeaseByAnotherClock":       testLeaseByAnotherClock,
+		"LeaseOfAClockThatWasAhead": testLeaseOfAClockThatWasAhead, "ShardsOfAWrongClock": testShardsOfAWrongClock,
 	}
 }
 
@@ -59,7 +60,12 @@ func testLease(t *testing.T, w *World) {
 // it for longer than the others.
 func testLeaseByAnotherClock(t *testing.T, w *World) {
 	const ttl, wrong = time.Minute, 90 * time.Second
-	by := func(ahead time.Duration) { w.ShareClock(func() time.Time { return w.Now().Add(-ahead) }) }
+	by := func(ahead time.Duration) {
+		database := w.Now().Add(-ahead)
+		guard := rewards.NewClockGuard(w.Now, false)
+		guard.ReadDatabase(database, w.Now())
+		w.ShareClock(func() time.Time { return w.Now().Add(-ahead) }, guard.CheckLeader)
+	}
 	by(wrong)
 	check(t, w.DropLease(t.Context(), w.lease))
 	lease, err := w.TakeLease(t.Context(), "ahead", ttl, false)
@@ -91,5 +97,42 @@ func testLeaseByAnotherClock(t *testing.T, w *World) {
 	taken, err := w.TakeWebhookShards(t.Context(), "next", ttl, false)
 	if err != nil || len(taken) != len(shards) || len(taken) == 0 {
 		t.Errorf("it has not given its shards back: %d of %d, %v", len(taken), len(shards), err)
+	}
+}
+
+// testLeaseOfAClockThatWasAhead checks that what was taken while the database's clock was hours ahead keeps nobody from
+// leading once it is right.
+func testLeaseOfAClockThatWasAhead(t *testing.T, w *World) {
+	const ttl = 6 * time.Second
+	fine := func() error { return nil }
+	check(t, w.DropLease(t.Context(), w.lease))
+	w.ShareClock(func() time.Time { return w.Now().Add(12 * time.Hour) }, fine)
+	gone, err := w.TakeLease(t.Context(), "gone", ttl, false)
+	check(t, err)
+	_, err = w.TakeWebhookShards(t.Context(), "gone", ttl, false)
+	check(t, err)
+	w.ShareClock(w.Now, fine)
+	next, err := w.TakeLease(t.Context(), "next", ttl, false)
+	if err != nil || next.Epoch <= gone.Epoch {
+		t.Errorf("lease %+v, %v after %+v", next, err, gone)
+	}
+	if shards, err := w.TakeWebhookShards(t.Context(), "next", ttl, false); err != nil || len(shards) != rewards.WebhookShards {
+		t.Errorf("%d shards, %v; want all", len(shards), err)
+	}
+}
+
+// testShardsOfAWrongClock checks that a process whose clock the broker's contradicts sends no webhooks: receivers would
+// refuse what it signs.
+func testShardsOfAWrongClock(t *testing.T, w *World) {
+	const ttl = time.Minute
+	taken, err := w.TakeWebhookShards(t.Context(), "wrong", ttl, true)
+	check(t, err)
+	w.Guard(func(time.Time) error { return rewards.ErrClockAhead })
+	if _, err := w.TakeWebhookShards(t.Context(), "wrong", ttl, true); !errors.Is(err, rewards.ErrClockAhead) {
+		t.Errorf("it sends: %v", err)
+	}
+	w.Guard(func(time.Time) error { return nil })
+	if next, err := w.TakeWebhookShards(t.Context(), "next", ttl, false); err != nil || len(next) != len(taken) {
+		t.Errorf("it has not given its shards back: %d of %d, %v", len(next), len(taken), err)
 	}
 }
