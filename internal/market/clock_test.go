@@ -60,3 +60,27 @@ func TestOurOwnClockSetBack(t *testing.T) {
 		}
 	})
 }
+
+// A service that was down for a whole session does not take the price of the session before for one of the last.
+func TestAPriceOfTheSessionBeforeLast(t *testing.T) {
+	t.Parallel()
+	inWorld(t, func(w *world) {
+		closes, opens := time.Now().Add(30*time.Second), time.Now().Add(65*time.Hour)
+		w.feed.clock = rewards.MarketClock{Open: true, NextClose: closes, NextOpen: opens}
+		w.quote(200*dollar, 199*dollar)
+		w.run(20 * time.Second)
+		w.want(200 * dollar)
+		time.Sleep(time.Until(opens.Add(10 * time.Hour)))
+		next := opens.Add(24 * time.Hour)
+		w.feed.clock = rewards.MarketClock{NextOpen: next, NextClose: next.Add(6 * time.Hour)}
+		w.restart()
+		w.feed.prices = nil
+		for _, at := range []time.Time{time.Now(), next.Add(-time.Minute)} {
+			time.Sleep(time.Until(at))
+			w.tick()
+			if p, ok := w.Price(w.aapl, 0); ok {
+				t.Errorf("at %s the price %s of the session before last counts", at, p)
+			}
+		}
+	})
+}

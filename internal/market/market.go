@@ -144,9 +144,10 @@ func (m *Market) Reload(ctx context.Context) error {
 	return nil
 }
 
-// usable reports whether the price may be used to value a holding.
+// usable reports whether the price may be used to value a holding. Its age is that of the wall clock, which goes on while
+// the machine sleeps.
 func (m *Market) usable(q *quote, now time.Time) bool {
-	return q.Price > 0 && !q.doubt && !q.FromFuture(now) && m.hours.openBetween(q.ConfirmedAt, now) <= maxAge
+	return q.Price > 0 && !q.doubt && !q.FromFuture(now) && m.hours.openBetween(q.ConfirmedAt.Round(0), now.Round(0)) <= maxAge
 }
 
 // LastPrice returns the last price of an asset at any age; zero if unknown.
@@ -301,7 +302,7 @@ func (m *Market) PriceAge() (oldest time.Duration, unusable int) {
 	now := m.now()
 	for _, q := range m.quotes {
 		if q.Price > 0 {
-			oldest = max(oldest, now.Sub(q.ConfirmedAt))
+			oldest = max(oldest, now.Round(0).Sub(q.ConfirmedAt.Round(0)))
 		}
 		if !m.usable(&q, now) {
 			unusable++

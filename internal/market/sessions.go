@@ -26,6 +26,9 @@ func (s sessions) update(c rewards.MarketClock) sessions {
 		known.PastOpen, known.PastClose = s.Open, s.Close
 	}
 	if !c.Open {
+		if !s.Next.IsZero() && s.Next.Before(c.Now) { // nothing was read since it began, so its end is not known
+			known.PastOpen, known.PastClose = s.Next, c.Now
+		}
 		known.Open, known.Close = c.NextOpen, c.NextClose
 		return known
 	}

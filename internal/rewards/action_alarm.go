@@ -44,10 +44,9 @@ func (a Action) valuedLate() string {
 	}
 }
 
-// lateAfter is how long after its boundary an action without evidence is late: 09:00 New York on
-// the next day.
-const lateAfter = 13 * time.Hour
+// lateBefore is how long before the opening of the ex-date an action without evidence is late: at 09:00 New York.
+const lateBefore = 30 * time.Minute
 
 func (a Action) late(now time.Time) bool {
-	return !a.HoldFrom.IsZero() && !now.Before(a.Boundary.Add(lateAfter))
+	return !a.HoldFrom.IsZero() && a.Due(now) && !now.Before(a.ExDate.Open().Add(-lateBefore))
 }

@@ -17,17 +17,28 @@ const (
 
 // HoldFrom returns when the hold for an action with the ex-date ex begins: at 20:00 New York
 // of the last session before it. sessions are the market's days, sorted, from the broker's
-// calendar. Without a session before ex the hold begins four days before. An invalid ex-date
+// calendar. While that session is not known the hold begins four days before. An invalid ex-date
 // holds at once.
 func HoldFrom(ex Date, sessions []Date) time.Time {
 	if !ex.Valid() {
 		return alwaysHeld()
 	}
+	last, known := lastSession(ex, sessions)
+	if !known {
+		last = ex.Plus(-unknownSessions)
+	}
+	return last.evening()
+}
+
+// lastSession returns the last session before the ex-date, and whether it is that: a calendar may begin too late, or end
+// weeks too early.
+func lastSession(ex Date, sessions []Date) (last Date, known bool) {
 	i, _ := slices.BinarySearch(sessions, ex)
 	if i == 0 {
-		return ex.Plus(-unknownSessions).evening()
+		return "", false
 	}
-	return sessions[i-1].evening()
+	last = sessions[i-1]
+	return last, i < len(sessions) || last >= ex.Plus(-unknownSessions)
 }
 
 // alwaysHeld returns a start of a hold that every clock has passed; the zero time means no
@@ -78,7 +89,7 @@ func (s Observation) begin(a *Action) {
 	if a.Type.Holds() {
 		a.HoldFrom = a.Boundary
 	}
-	if a.ExDate.Valid() && (len(s.Sessions) == 0 || s.Sessions[0] >= a.ExDate) {
+	if _, known := lastSession(a.ExDate, s.Sessions); a.ExDate.Valid() && !known {
 		a.Boundary = a.ExDate.previousWeekday().evening()
 	}
 }
@@ -201,8 +212,8 @@ func (s Observation) Revise(a Action, n Announcement, newBody bool) Action {
 // is entitled, also if it was due already.
 func (s Observation) moved(a Action) bool {
 	open := a.State == ActionAnnounced || a.State == ActionHeld
-	covered := len(s.Sessions) > 0 && s.Sessions[0] < a.ExDate
-	return a.Type == ActionCashDividend && open && covered && !a.Boundary.Equal(HoldFrom(a.ExDate, s.Sessions))
+	_, known := lastSession(a.ExDate, s.Sessions)
+	return a.Type == ActionCashDividend && open && known && !a.Boundary.Equal(HoldFrom(a.ExDate, s.Sessions))
 }
 
 // noteRevised begins the note of an action that the broker revised too late.

@@ -35,6 +35,8 @@ func TestHoldFrom(t *testing.T) {
 		{"after a half day", "2026-11-30", days("2026-11-25", "2026-11-27", "2026-11-30"), "2026-11-27T20:00:00-05:00"},
 		{"a day without a session", "2026-12-05", days("2026-12-03", "2026-12-04", "2026-12-07"), "2026-12-04T20:00:00-05:00"},
 		{"the list ends before", "2026-12-05", days("2026-12-02", "2026-12-03"), "2026-12-03T20:00:00-05:00"},
+		{"the list ends weeks before", "2027-02-01", days("2026-12-30", "2026-12-31"), "2027-01-28T20:00:00-05:00"},
+		{"a market that was closed for a week", "2001-09-17", days("2001-09-07", "2001-09-10", "2001-09-17"), "2001-09-10T20:00:00-04:00"},
 		{"no known session", "2026-12-07", nil, "2026-12-03T20:00:00-05:00"},
 		{"no known session before", "2026-12-07", days("2026-12-07", "2026-12-08"), "2026-12-03T20:00:00-05:00"},
 		{"invalid date", "soon", days("2026-12-07"), "1970-01-01T00:00:00.000001Z"},
@@ -54,7 +56,7 @@ func TestBoundaryWithoutSessions(t *testing.T) {
 	}}
 	o := rewards.Observation{Now: moment(t, "2026-12-04T01:00:00-05:00")}
 	evening := moment(t, "2026-12-04T20:00:00-05:00")
-	for _, sessions := range [][]rewards.Date{nil, {"2026-12-07"}, {"2026-12-04", "2026-12-07"}} {
+	for _, sessions := range [][]rewards.Date{nil, {"2026-12-07"}, {"2026-11-20"}, {"2026-12-04", "2026-12-07"}} {
 		o.Sessions = sessions
 		a := o.NewAction(n, 1, true)
 		early := moment(t, "2026-12-03T20:00:00-05:00")
@@ -191,6 +193,9 @@ func TestAlarmsOfActions(t *testing.T) {
 	early, due := stages(t)
 	announced := early.NewAction(fourToOne(), 7, true)
 	held, applied, withdrawn := due.Hold(announced, "why"), due.Applied(announced), early.Withdraw(announced)
+	monday := fourToOne()
+	monday.ExDate = "2026-12-07"
+	overWeekend := rewards.Observation{Now: early.Now, Sessions: []rewards.Date{"2026-12-04", "2026-12-07"}}.NewAction(monday, 7, true)
 	waiting, wider := due.Await(announced, "order", "the order must end first"), fourToOne()
 	wider.NewRate = "5"
 	morning := moment(t, "2026-12-03T09:00:00-05:00")
@@ -203,6 +208,8 @@ func TestAlarmsOfActions(t *testing.T) {
 	}{
 		{"announced", announced, early.Now, "not ordered from 2026-12-03T01:00:00Z"},
 		{"before 09:00", announced, morning.Add(-time.Second), "not ordered from"},
+		{"on the Saturday before", overWeekend, moment(t, "2026-12-05T12:00:00-05:00"), "not ordered from"},
+		{"on the Monday", overWeekend, moment(t, "2026-12-07T09:00:00-05:00"), late},
 		{"at 09:00", announced, morning, late},
 		{"held", held, due.Now, "stockrewards action show a`; why"},
 		{"waits", waiting, due.Now, "the order must end first"},

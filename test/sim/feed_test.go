@@ -30,6 +30,8 @@ type eventReader struct {
 	ended chan struct{}
 	from  *process
 	name  string // of the process when it was asked
+
+	barred bool // the app could be refused when it was asked
 }
 
 // path is the next request of the reader.
@@ -47,7 +49,7 @@ func (p *post) follow() {
 			p.page(r, proc, 1+p.random.IntN(20))
 		default:
 			r.poll = &call{app: r.app, method: http.MethodGet, path: r.path(1+p.random.IntN(20), 1+p.random.IntN(20))}
-			r.ended, r.from, r.name = make(chan struct{}), proc, proc.name
+			r.ended, r.from, r.name, r.barred = make(chan struct{}), proc, proc.name, p.barred(r.app)
 			handler, key, c, ended := proc.handler, p.keys[r.app], r.poll, r.ended
 			go func() { c.run(context.WithoutCancel(p.t.Context()), handler, key); close(ended) }()
 		}
@@ -63,7 +65,8 @@ func (p *post) gather() {
 		<-r.ended
 		c := r.poll
 		r.poll = nil
-		if r.from.dead || r.from.name != r.name || c.status == http.StatusUnauthorized { // its key was replaced
+		if r.from.dead || r.from.name != r.name || c.status == http.StatusUnauthorized || // its key was replaced
+			c.status == http.StatusForbidden && r.barred {
 			continue
 		}
 		p.take(r, c)
