@@ -25,6 +25,9 @@ func (b guardedBroker) Clock(ctx context.Context) (rewards.MarketClock, error) {
 	return c, err
 }
 
+// unreadReminder is after how many failed readings of the database's clock, one a second, the log has a warning.
+const unreadReminder = 60
+
 // readDatabaseClock passes PostgreSQL's clock on to the clock guard.
 func (s *Server) readDatabaseClock(ctx context.Context) {
 	if s.fleet == nil {
@@ -36,9 +39,15 @@ func (s *Server) readDatabaseClock(ctx context.Context) {
 	asked := time.Now()
 	shown, err := s.fleet.Clock(ctx)
 	if err != nil {
-		s.log.DebugContext(ctx, "cannot read the database's clock", slog.Any("error", err))
+		s.unread++
+		level := slog.LevelDebug // a server that takes over is away for a moment
+		if s.unread%unreadReminder == 0 {
+			level = slog.LevelWarn
+		}
+		s.log.Log(ctx, level, "cannot read the database's clock", slog.Any("error", err))
 		return
 	}
+	s.unread = 0
 	s.clocks.ReadDatabase(shown, asked)
 }
 

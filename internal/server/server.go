@@ -76,6 +76,7 @@ type Server struct {
 	cfg         Config
 	log         *slog.Logger
 	clocks      *rewards.ClockGuard
+	unread      int              // readings of the database's clock that failed, since the last one
 	fleet       *postgres.Engine // nil over SQLite
 	recorded    chan struct{}    // holds a value when the fleet should hear of a new reward
 	intake      *intake.Intake

@@ -171,6 +171,8 @@ func (s *Store) rewardsOfUser(
 func (s *Store) LoadIndex(ctx context.Context) error {
 	_, err := s.inSegments(ctx)
 	if err == nil && s.index.loaded() == indexInColumns {
+		ctx, cancel := context.WithTimeout(ctx, sealTimeout) // of a store whose segments could not be sealed for long
+		defer cancel()
 		if _, err = s.readSegments(ctx); err == nil {
 			s.segments.merge()
 		}

@@ -10,6 +10,7 @@ import (
 	"errors"
 	"fmt"
 	"strconv"
+	"strings"
 	"sync/atomic"
 	"time"
 
@@ -110,7 +111,9 @@ func poolConfig(url string, o Options) (*pgxpool.Config, error) {
 	if err != nil {
 		return nil, fmt.Errorf("postgres: cannot parse the URL of the database: %w", redact(err))
 	}
-	config.MaxConns = defaultConnections
+	if !strings.Contains(url, "pool_max_conns") {
+		config.MaxConns = defaultConnections
+	}
 	if o.Connections > 0 {
 		config.MaxConns = int32(min(o.Connections, 1_000))
 	}
@@ -157,6 +160,7 @@ func settings() []setting {
 		{"statement_timeout", millis(statementTimeout)},
 		{"lock_timeout", millis(lockTimeout)},
 		{"idle_in_transaction_session_timeout", millis(idleTimeout)},
+		{"client_min_messages", "warning"}, // see noteWarning
 	}
 }
 

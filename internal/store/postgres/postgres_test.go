@@ -72,7 +72,7 @@ func check(t *testing.T, err error) {
 	}
 }
 
-// TestNoStatementCostsMoreOverTheYears runs the contract on a single connection.
+// TestNoStatementCostsMoreOverTheYears runs the contract, too.
 func TestContract(t *testing.T) {
 	t.Parallel()
 	c := cluster(t)

@@ -43,7 +43,7 @@ func TestPgBouncerWithoutItsFlag(t *testing.T) {
 	c := cluster(t)
 	for _, further := range []string{"pool_mode = session", "ignore_startup_parameters = enable_seqscan,enable_hashjoin," +
 		"enable_mergejoin,enable_bitmapscan,enable_memoize,enable_tidscan,jit,plan_cache_mode,statement_timeout," +
-		"lock_timeout,idle_in_transaction_session_timeout,bytea_output\npool_mode = session"} {
+		"lock_timeout,idle_in_transaction_session_timeout,client_min_messages,bytea_output\npool_mode = session"} {
 		port := pgtest.StartPgBouncer(t, c, further)
 		url := strings.Replace(database(t, c), fmt.Sprint(c.Port), fmt.Sprint(port), 1)
 		if _, err := postgres.Open(t.Context(), url, postgres.Options{}); err == nil || !strings.Contains(err.Error(), "--pgbouncer") {
@@ -60,6 +60,7 @@ func TestAnswersStandOnTheStandby(t *testing.T) {
 	t.Parallel()
 	pair := pgtest.StartPair(t)
 	pair.Primary.Database(t, "rewards")
+	pair.Primary.Must(t, "postgres", "alter database rewards set client_min_messages = error") // the commit's warning is seen
 	w := storetest.NewWorld(t, open(t, pair.URL("rewards"), postgres.Options{}))
 	known := w.Request(t, 2_000_000)
 	other := known

@@ -75,10 +75,12 @@ func (e *Engine) Timeline() string { return e.timeline }
 
 // Clock returns the server's time.
 func (e *Engine) Clock(ctx context.Context) (now time.Time, err error) {
-	if err := e.pool.QueryRow(ctx, `select clock_timestamp()`).Scan(&now); err != nil {
+	var micros int64 // and not a text, which the database's DateStyle would change
+	err = e.pool.QueryRow(ctx, `select (extract(epoch from clock_timestamp()) * 1000000)::bigint`).Scan(&micros)
+	if err != nil {
 		return now, classify(errors.Join(errBroken, err))
 	}
-	return now, nil
+	return time.UnixMicro(micros), nil
 }
 
 // Weakness returns why the server may lose commits that it acknowledged, or "".
@@ -103,10 +105,10 @@ func (e *Engine) Weakness(ctx context.Context) (string, error) {
 	return "", nil
 }
 
-// CheckAccess fails with CodeUnavailable when this role may not read or record what clients need, or when row-level
-// security hides rows from it.
+// CheckAccess fails with CodeUnavailable when this role may not read or record what clients need, or may not put it into
+// segments, or when row-level security hides rows from it.
 func (e *Engine) CheckAccess(ctx context.Context) error {
-	return e.checkAccess(ctx, "SELECT,INSERT,UPDATE")
+	return e.checkAccess(ctx, "SELECT,INSERT,UPDATE,DELETE")
 }
 
 // checkAccess checks some rights, separated by commas.
@@ -115,8 +117,9 @@ func (e *Engine) checkAccess(ctx context.Context, rights string) error {
 	err := e.pool.QueryRow(ctx, `select coalesce(string_agg(c.relname, ', ' order by c.relname), '')
 		from pg_class c join (values ('apps', 'SELECT'), ('keys', 'SELECT'), ('settings', 'SELECT,UPDATE'),
 			('users', 'SELECT,INSERT'), ('assets', 'SELECT'), ('prices', 'SELECT'), ('holdings', 'SELECT'),
-			('rewards', 'SELECT,INSERT'), ('open_rewards', 'SELECT,INSERT'), ('reward_batches', 'SELECT,INSERT'),
-			('key_blocks', 'SELECT'), ('user_blocks', 'SELECT'), ('lot_blocks', 'SELECT'), ('orders', 'SELECT'),
+			('rewards', 'SELECT,INSERT'), ('open_rewards', 'SELECT,INSERT'), ('segments', 'SELECT,INSERT,UPDATE'),
+			('reward_batches', 'SELECT,INSERT,DELETE'), ('key_blocks', 'SELECT,INSERT'), ('user_blocks', 'SELECT,INSERT'),
+			('lot_blocks', 'SELECT'), ('orders', 'SELECT'),
 			('member_blocks', 'SELECT'), ('switches', 'SELECT'), ('budgets', 'SELECT')) as need (name, rights)
 			on c.oid = to_regclass(need.name)
 		where row_security_active(c.oid) or exists (select from unnest(string_to_array(need.rights, ',')) as r (one)

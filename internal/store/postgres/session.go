@@ -97,6 +97,8 @@ func (e *Engine) run(
 	case err != nil || s.ended:
 	case durable && !s.wrote:
 		err = s.end(ctx, leaveTrace)
+	case strings.HasPrefix(begin, beginRead) && len(s.begin) == 0:
+		_ = s.end(ctx, "") // everything was read, from one snapshot
 	case len(s.begin) == 0 || len(s.later) > 0:
 		err = s.end(ctx, "")
 	}

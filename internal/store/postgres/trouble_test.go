@@ -62,7 +62,8 @@ func TestHiddenRows(t *testing.T) {
 	t.Parallel()
 	c := cluster(t)
 	url := database(t, c)
-	exec(t, url, `CREATE ROLE hidden_from LOGIN; GRANT SELECT, INSERT, UPDATE ON ALL TABLES IN SCHEMA public TO hidden_from`)
+	exec(t, url, `CREATE ROLE hidden_from LOGIN; GRANT SELECT, INSERT, UPDATE ON ALL TABLES IN SCHEMA public TO hidden_from;
+		GRANT DELETE ON reward_batches TO hidden_from`)
 	url = strings.Replace(url, "postgres@", "hidden_from@", 1)
 	e := open(t, url, postgres.Options{})
 	check(t, e.CheckAccess(t.Context()))
@@ -83,6 +84,43 @@ func TestHiddenRows(t *testing.T) {
 		exec(t, super, back)
 	}
 	check(t, e.CheckAccess(t.Context()))
+}
+
+// A role that may record, and not put rewards into segments, is refused: in the end no process could start.
+func TestRightsOfSegments(t *testing.T) {
+	t.Parallel()
+	url := database(t, cluster(t))
+	exec(t, url, `CREATE ROLE cannot_seal LOGIN; GRANT SELECT, INSERT, UPDATE ON ALL TABLES IN SCHEMA public TO cannot_seal`)
+	err := open(t, strings.Replace(url, "postgres@", "cannot_seal@", 1), postgres.Options{}).CheckAccess(t.Context())
+	if err == nil || !strings.Contains(err.Error(), "lacks rights on reward_batches") {
+		t.Errorf("%v", err)
+	}
+}
+
+// The URL can say how many connections a process uses at most. A read that lost its connection when it was complete is
+// answered.
+func TestReadsOverFewConnections(t *testing.T) {
+	t.Parallel()
+	url := database(t, cluster(t))
+	e, other := open(t, url+"&pool_max_conns=1", postgres.Options{}), connect(t, url)
+	runs := 0
+	err := e.Read(t.Context(), func(ctx context.Context, tx store.Tx) error {
+		runs++
+		within, cancel := context.WithTimeout(ctx, 100*time.Millisecond)
+		defer cancel()
+		if err := e.Read(within, func(context.Context, store.Tx) error { return nil }); err == nil {
+			t.Error("there is a second connection")
+		}
+		var pid int64
+		err := tx.Query(ctx, func(r store.Row) error { return r.Scan(&pid) }, `SELECT pg_backend_pid()::bigint`)
+		if err == nil {
+			_, err = other.Exec(ctx, `SELECT pg_terminate_backend($1, 2000)`, pid)
+		}
+		return err
+	})
+	if err != nil || runs != 1 {
+		t.Errorf("%d runs: %v", runs, err)
+	}
 }
 
 // A migration never begins a store beside the one that the database has, and leaves no table that another role owns.

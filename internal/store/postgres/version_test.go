@@ -6,6 +6,7 @@ import (
 	"os"
 	"strings"
 	"testing"
+	"time"
 
 	_ "github.com/jackc/pgx/v5/stdlib" // goose's driver
 	"github.com/pressly/goose/v3"
@@ -65,11 +66,17 @@ func TestSettingsOfTheDatabase(t *testing.T) {
 	check(t, err)
 	_, err = db.ExecContext(t.Context(), `DO $$ BEGIN
 		EXECUTE format('ALTER DATABASE %I SET bytea_output = escape', current_database());
+		EXECUTE format('ALTER DATABASE %I SET datestyle = German', current_database());
 		EXECUTE format('ALTER DATABASE %I SET standard_conforming_strings = off', current_database()); END $$`)
 	check(t, errors.Join(err, db.Close()))
 	open(t, url, postgres.Options{}) // runs every migration
 	_, err = postgres.Open(t.Context(), url, postgres.Options{Pooled: true})
 	if err == nil || !strings.Contains(err.Error(), "bytea_output is escape; set it to hex for the database") {
 		t.Errorf("behind PgBouncer: %v", err)
+	}
+	exec(t, url, `DO $$ BEGIN EXECUTE format('ALTER DATABASE %I SET bytea_output = hex', current_database());
+		EXECUTE format('ALTER DATABASE %I SET standard_conforming_strings = on', current_database()); END $$`)
+	if now, err := open(t, url, postgres.Options{Pooled: true}).Clock(t.Context()); err != nil || time.Since(now).Abs() > time.Minute {
+		t.Errorf("the clock, where dates are German: %s, %v", now, err)
 	}
 }
