@@ -35,6 +35,6 @@ func (s *server) cursorCode(c call, q *query, place []byte) []byte {
 	mac := hmac.New(sha256.New, s.CursorKey)
 	mac.Write(c.app[:])
 	mac.Write(place)
-	mac.Write([]byte(c.URL.Path + "?" + q.filters().Encode()))
+	mac.Write([]byte(strings.ToLower(c.URL.Path) + "?" + q.meant().Encode())) // ids are read in either case
 	return mac.Sum(nil)[:codeBytes]
 }

@@ -216,6 +216,7 @@ func TestInvalidCursors(t *testing.T) {
 	}
 	other.get(t, "/v1/rewards?cursor="+plain).wantIssues(t, "cursor")
 	c.get(t, "/v1/rewards?cursor="+plain+"&unknown=1").wantStatus(t, http.StatusOK)
+	c.get(t, "/v1/rewards?userId="+strings.ToUpper(user)+"&cursor="+byUser).wantStatus(t, http.StatusOK) // ids are read in either case
 }
 
 // Specification, section 4.7: the filters, alone and together.

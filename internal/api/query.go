@@ -21,7 +21,8 @@ type query struct {
 	form // collects the issues
 
 	values url.Values
-	names  []string // of the filters
+	names  []string          // of the filters
+	ids    map[string]string // those that were read, as the service writes them
 }
 
 // query parses the parameters of a request for a list with these filters.
@@ -41,6 +42,15 @@ func (q *query) filters() url.Values {
 		if v, ok := q.values[name]; ok {
 			given[name] = v
 		}
+	}
+	return given
+}
+
+// meant is filters, with ids as the service writes them.
+func (q *query) meant() url.Values {
+	given := q.filters()
+	for name, id := range q.ids {
+		given.Set(name, id)
 	}
 	return given
 }
@@ -98,6 +108,10 @@ func optionalID[T any](q *query, name string) *rewards.ID[T] {
 	if err != nil {
 		q.issue(name, err.Error())
 	}
+	if q.ids == nil {
+		q.ids = make(map[string]string)
+	}
+	q.ids[name] = id.String()
 	return &id
 }
 

@@ -5,7 +5,7 @@ import "context"
 // Award records a reward and returns it. For a replay it returns the stored reward and true
 // (specification, section 4.5).
 func (s *Service) Award(ctx context.Context, r NewReward) (Reward, bool, error) {
-	c, err := s.catalog.get(ctx, s.now, s.loadCatalog)
+	c, err := s.catalogNow(ctx)
 	if err != nil {
 		return Reward{}, false, err
 	}
@@ -41,7 +41,7 @@ type Awarded struct {
 // AwardAll records a batch of rewards of one app and answers each request as Award would, one
 // after the other (additions, section 2). It fails when no request could be decided.
 func (s *Service) AwardAll(ctx context.Context, app AppID, batch []NewReward) ([]Awarded, error) {
-	c, err := s.catalog.get(ctx, s.now, s.loadCatalog)
+	c, err := s.catalogNow(ctx)
 	if err != nil {
 		return nil, err
 	}

@@ -15,10 +15,14 @@ type splitting struct {
 
 	kept, stored, priced, known int64 // generations: in memory, in the store, of the market, and in its store
 	forgotten                   int
+
+	symbols []string // of the stock, one after the other
 }
 
+func (s *splitting) CatalogNumber() int64 { return int64(len(s.symbols)) }
+
 func (s *splitting) Assets(context.Context) ([]rewards.Asset, error) {
-	return []rewards.Asset{{ID: 1, Symbol: "AAPL", Enabled: true}}, nil
+	return []rewards.Asset{{ID: 1, Symbol: append([]string{"AAPL"}, s.symbols...)[len(s.symbols)], Enabled: true}}, nil
 }
 
 func (s *splitting) Holdings(context.Context, rewards.AppID, rewards.UserID) ([]rewards.Holding, error) {
@@ -58,5 +62,21 @@ func TestPortfolioOverAChangeOfUnits(t *testing.T) {
 				t.Errorf("worth %s, %v; forgotten %d times", p.Value, err, s.forgotten)
 			}
 		})
+	}
+}
+
+// A stock that was renamed, as this process knows, has its new symbol at once, although the catalog is kept for a while.
+func TestARenamedStockAtOnce(t *testing.T) {
+	t.Parallel()
+	s := &splitting{}
+	now := time.Now()
+	service := rewards.NewService(s, nil, s, func() time.Time { return now })
+	for _, want := range []string{"AAPL", "APPL", "PEAR"} {
+		p, err := service.Portfolio(t.Context(), rewards.AppID{}, rewards.UserID{})
+		list, failed := service.Catalog(t.Context())
+		if err != nil || failed != nil || p.Holdings[0].Symbol != want || list[0].Symbol != want {
+			t.Errorf("%+v, %v; %+v, %v; want %s", p, err, list, failed, want)
+		}
+		s.symbols = append(s.symbols, map[string]string{"AAPL": "APPL", "APPL": "PEAR"}[want])
 	}
 }

@@ -30,6 +30,8 @@ type Store interface {
 	// Holdings lists a user's holdings, which the caller must not change. It fails with
 	// CodeNotFound when the app has no such user.
 	Holdings(ctx context.Context, app AppID, user UserID) ([]Holding, error)
+	// CatalogNumber grows when this process may have changed what Assets lists, once that can be read.
+	CatalogNumber() int64
 	// ForgetHoldings lets Holdings read the user's again, if they were kept in memory.
 	ForgetHoldings(app AppID, user UserID)
 	// Activity lists what changed a user's holdings, newest first: its entries add up to Holdings at
@@ -290,13 +292,13 @@ func (s *Service) value(ctx context.Context, holdings []Holding) (Portfolio, err
 // catalogOf returns a catalog that has the assets of the holdings. It reads the catalog again
 // if another process has added one since.
 func (s *Service) catalogOf(ctx context.Context, holdings []Holding) (catalog, error) {
-	c, err := s.catalog.get(ctx, s.now, s.loadCatalog)
+	c, err := s.catalogNow(ctx)
 	unknown := func(h Holding) bool { return c.symbols[h.AssetID] == "" }
 	if err != nil || !slices.ContainsFunc(holdings, unknown) {
 		return c, err
 	}
 	s.catalog.forget()
-	if c, err = s.catalog.get(ctx, s.now, s.loadCatalog); err == nil && slices.ContainsFunc(holdings, unknown) {
+	if c, err = s.catalogNow(ctx); err == nil && slices.ContainsFunc(holdings, unknown) {
 		err = errUnknownAsset
 	}
 	return c, err
@@ -307,22 +309,36 @@ var errUnknownAsset = errors.New("cannot value a portfolio: an asset is not in t
 
 // Catalog lists the giftable assets, sorted by symbol (specification, section 4.8).
 func (s *Service) Catalog(ctx context.Context) ([]Asset, error) {
-	c, err := s.catalog.get(ctx, s.now, s.loadCatalog)
+	c, err := s.catalogNow(ctx)
 	return c.list, err
 }
 
+// catalogNow returns the catalog, as new as what this process did with it: whoever reads that a stock was renamed, finds
+// it under its new symbol.
+func (s *Service) catalogNow(ctx context.Context) (catalog, error) {
+	c, err := s.catalog.get(ctx, s.now, s.loadCatalog)
+	if err != nil || c.number == s.store.CatalogNumber() {
+		return c, err
+	}
+	s.catalog.forget()
+	return s.catalog.get(ctx, s.now, s.loadCatalog)
+}
+
 type catalog struct {
+	number   int64 // Store.CatalogNumber before it was read
 	list     []Asset
 	giftable map[string]AssetID // by symbol
 	symbols  map[AssetID]string // of all assets
 }
 
 func (s *Service) loadCatalog(ctx context.Context) (catalog, error) {
+	number := s.store.CatalogNumber()
 	assets, err := s.store.Assets(ctx)
 	if err != nil {
 		return catalog{}, err
 	}
 	c := catalog{
+		number:   number,
 		giftable: make(map[string]AssetID, len(assets)), symbols: make(map[AssetID]string, len(assets)),
 	}
 	for _, a := range assets {

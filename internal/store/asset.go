@@ -41,6 +41,9 @@ func assetBySymbol(ctx context.Context, tx Tx, symbol string) (rewards.Asset, er
 	return oneAsset(ctx, tx, `SELECT `+assetColumns+` FROM assets WHERE symbol = ?1`, symbol)
 }
 
+// CatalogNumber implements rewards.Store.
+func (s *Store) CatalogNumber() int64 { return s.catalogs.Load() }
+
 // SeedAssets fills an empty catalog. It does not change one that has assets, so that an
 // operator's decisions stay.
 func (s *Store) SeedAssets(ctx context.Context, assets []rewards.Asset) error {

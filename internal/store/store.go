@@ -32,6 +32,8 @@ type Store struct {
 	used  sync.Map // rewards.AssetID -> true: assets that are marked as used
 	known *knownUsers
 
+	catalogs atomic.Int64 // grows when this process may have changed the catalog
+
 	doubted atomic.Int32 // for how many batches users are doubted
 
 	index *rewardIndex // over SQLite

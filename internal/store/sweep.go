@@ -41,6 +41,7 @@ func (s *Store) Sweep(ctx context.Context, l rewards.Lease, number int64) (done 
 		return change.begin(ctx, tx, part.holders)
 	})
 	if err == nil {
+		s.catalogs.Add(1)
 		change.committed()
 	}
 	return part.last, err

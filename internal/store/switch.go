@@ -176,6 +176,7 @@ func (s *Store) ApplyAction(
 		return s.addActionEvents(ctx, tx, c)
 	})
 	if err == nil {
+		s.catalogs.Add(1)
 		change.committed()
 	}
 	return err
