@@ -54,15 +54,19 @@ func checkEmpty(parsed *kong.Context) error {
 // placeholderUSD is the placeholder of flags that take an amount.
 const placeholderUSD = "USD"
 
-// empty reports whether a flag has an empty string, or a list with one.
+// empty reports whether a flag that was given has an empty string, or a list without anything or with an empty string.
 func empty(target reflect.Value) bool {
-	if target.Kind() == reflect.String {
+	switch target.Kind() {
+	case reflect.String:
 		return target.Len() == 0
-	}
-	for i := 0; target.Kind() == reflect.Slice && i < target.Len(); i++ {
-		if empty(target.Index(i)) {
-			return true
+	case reflect.Slice:
+		for i := range target.Len() {
+			if empty(target.Index(i)) {
+				return true
+			}
 		}
+		return target.Len() == 0
+	default:
+		return false
 	}
-	return false
 }

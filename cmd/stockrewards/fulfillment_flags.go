@@ -59,8 +59,12 @@ func (f fulfillmentFlags) config(broker string) (fulfillment.Config, error) {
 	if c.MaxNotional < rewards.LowestMaxNotional {
 		return c, usageErrorf("--max-order-notional %s: must be at least %s", c.MaxNotional, rewards.LowestMaxNotional)
 	}
-	if c.Window < 0 || c.SmallPoolWait < 0 {
-		return c, usageErrorf("--pooling-window and --small-pool-wait must not be negative")
+	const day, week = 24 * time.Hour, 7 * 24 * time.Hour // a longer one is a mistake after which nothing is bought
+	if c.Window < 0 || c.Window > day {
+		return c, usageErrorf("--pooling-window %s: must be from 0s to 1d", c.Window)
+	}
+	if c.SmallPoolWait < 0 || c.SmallPoolWait > week {
+		return c, usageErrorf("--small-pool-wait %s: must be from 0s to 7d", c.SmallPoolWait)
 	}
 	return c, nil
 }

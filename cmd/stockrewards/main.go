@@ -61,7 +61,7 @@ func main() {
 	parser, err := kong.New(&c,
 		kong.Name("stockrewards"), kong.Description(description), kong.UsageOnError(),
 		kong.DefaultEnvars("STOCKREWARDS"), onlySettings(), durationsWithDays(),
-		kong.ConfigureHelp(kong.HelpOptions{Compact: true}),
+		kong.ConfigureHelp(kong.HelpOptions{Compact: true}), kong.Writers(&stdout, os.Stderr),
 		kong.BindTo(ctx, (*context.Context)(nil)))
 	if err != nil {
 		fail(err, 1)
@@ -83,6 +83,9 @@ func main() {
 	}
 	warnOfPassword(args)
 	parsed, err := parser.Parse(args)
+	if failure := stdout.failure(); failure != nil { // of the help
+		fail(failure, 1)
+	}
 	if err != nil {
 		fail(fmt.Errorf("%w (see %s --help)", redactArguments(err, args), commandOf(err)), exitUsage)
 	}

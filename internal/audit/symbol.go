@@ -68,13 +68,13 @@ func (a *auditor) noteRenames() error {
 	return nil
 }
 
-// checkSymbol checks that a reward that is not final waits for the stock that had its symbol when it was recorded. An
-// order shows the stock of others. A dividend's award has the symbol of the announcement; partRule has its stock.
+// checkSymbol checks that a reward is of the stock that had its symbol when it was recorded. A dividend's award has the
+// symbol of the announcement; partRule has its stock.
 func (a *auditor) checkSymbol(r *reward) {
 	s := &a.symbols
 	now := s.of[r.asset]
 	dividend := r.counted == 0 && r.source == "dividend"
-	if r.status != recorded || dividend || now == "" || r.symbol == "" || s.incomplete || s.unclear[r.asset] {
+	if dividend || now == "" || r.symbol == "" || s.incomplete || s.unclear[r.asset] {
 		return
 	}
 	if a.beforeSeals(r.id) || s.root(r.symbol) == s.root(now) { // before the operator log syncs left no trace

@@ -11,6 +11,8 @@ import (
 	"strings"
 
 	_ "modernc.org/sqlite" // the driver
+
+	"stockrewards/internal/dbfile"
 )
 
 // source is a snapshot of the SQLite file.
@@ -21,8 +23,7 @@ type source struct {
 
 func openSource(ctx context.Context, path string) (*source, error) {
 	options := url.Values{"mode": {"ro"}, "_pragma": {"busy_timeout(5000)", "query_only(1)", "mmap_size(0)"}}
-	name := (&url.URL{Scheme: "file", Opaque: (&url.URL{Path: path}).EscapedPath()}).String()
-	db, err := sql.Open("sqlite", name+"?"+options.Encode())
+	db, err := sql.Open("sqlite", dbfile.URI(path)+"?"+options.Encode())
 	if err != nil {
 		return nil, fmt.Errorf("cannot open %s: %w", path, err)
 	}

@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"net/url"
 	"os"
 	"path/filepath"
 )
@@ -63,6 +64,11 @@ func Beside(database string, name func(database string) string) string {
 		}
 	}
 	return name(target)
+}
+
+// URI returns the name of an SQLite file for its driver, without options.
+func URI(path string) string {
+	return (&url.URL{Scheme: "file", Opaque: (&url.URL{Path: filepath.Clean(path)}).EscapedPath()}).String()
 }
 
 // SyncFolder makes the names of a folder's files durable.
@@ -152,17 +158,28 @@ func checkContent(path string) error {
 	return nil
 }
 
-// CheckName fails when a database file is not a regular file, or has a second name (a hard link): SQLite would keep
-// a log beside each name, and lose what another process wrote to the other.
-func CheckName(path string) error {
+// CheckRead is Prepare for who only reads a database, which exists, and changes nothing. It fails when the file is not
+// a regular file, has a second name (a hard link) or, as its log, is writable by everyone, and as Prepare over moved files.
+func CheckRead(path string) error {
 	info, err := os.Stat(path)
 	if err != nil {
 		return fmt.Errorf("cannot open %s: %w", path, err)
 	}
-	if err := checkKind(path, info); err != nil {
+	if err := cmp.Or(checkKind(path, info), checkName(path, info)); err != nil {
 		return err
 	}
-	return checkName(path, info)
+	target, err := filepath.EvalSymlinks(path)
+	if err != nil {
+		return fmt.Errorf("cannot open %s: %w", path, err)
+	}
+	for _, path := range []string{target, target + "-wal", target + "-shm"} {
+		if info, err := os.Lstat(path); err == nil {
+			if err := trusted(path, info); err != nil {
+				return err
+			}
+		}
+	}
+	return checkMoved(target)
 }
 
 func checkKind(path string, info fs.FileInfo) error {

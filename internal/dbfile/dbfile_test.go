@@ -1,6 +1,7 @@
 package dbfile_test
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
 	"strings"
@@ -28,9 +29,27 @@ func TestPrepareMakesTheLogWritable(t *testing.T) {
 	}
 }
 
-func TestCheckNameRefusesAFolder(t *testing.T) {
+// Who only reads a database changes nothing, and refuses what others could have changed.
+func TestCheckRead(t *testing.T) {
 	t.Parallel()
-	if err := dbfile.CheckName(t.TempDir()); err == nil || !strings.Contains(err.Error(), "it is not a regular file") {
+	path := filepath.Join(t.TempDir(), "rewards.db")
+	for _, c := range []struct {
+		name string
+		mode os.FileMode
+		want string
+	}{{path, 0o644, ""}, {path, 0o400, ""}, {path + "-wal", 0o600, ""}, {path + "-wal", 0o666, "lets everyone write to it"}, {path, 0o602, "lets everyone write to it"}} {
+		if err := errors.Join(os.WriteFile(c.name, nil, 0o600), os.Chmod(c.name, c.mode)); err != nil {
+			t.Fatal(err)
+		}
+		err := dbfile.CheckRead(path)
+		if (err == nil) != (c.want == "") || err != nil && !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%s %s: %v", c.name, c.mode, err)
+		}
+		if file, err := os.Stat(c.name); err != nil || file.Mode() != c.mode {
+			t.Errorf("%s: %v, %v; want the mode %s", c.name, file, err, c.mode)
+		}
+	}
+	if err := dbfile.CheckRead(t.TempDir()); err == nil || !strings.Contains(err.Error(), "it is not a regular file") {
 		t.Errorf("a folder: %v", err)
 	}
 }

@@ -40,13 +40,20 @@ const (
 // shared reports whether the group or others have a permission.
 func shared(info fs.FileInfo) bool { return info.Mode().Perm()&byOthers != 0 }
 
-// restrict removes the permissions of the group and of others. It fails when everyone
-// may write the file: its content cannot be trusted.
-func restrict(path string, info fs.FileInfo) error {
-	mode := info.Mode().Perm()
-	if mode&byAnybody != 0 {
+// trusted fails when everyone may write the file: its content cannot be trusted.
+func trusted(path string, info fs.FileInfo) error {
+	if mode := info.Mode().Perm(); mode&byAnybody != 0 {
 		return fmt.Errorf("cannot open %s: its mode %#o lets everyone write to it; "+
 			"run `chmod 600 %s`, then check the store with `stockrewards audit`", path, mode, path)
+	}
+	return nil
+}
+
+// restrict removes the permissions of the group and of others. It fails as trusted.
+func restrict(path string, info fs.FileInfo) error {
+	mode := info.Mode().Perm()
+	if err := trusted(path, info); err != nil {
+		return err
 	}
 	if !shared(info) {
 		return nil

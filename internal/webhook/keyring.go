@@ -62,8 +62,8 @@ func OpenKeyring(path string, random io.Reader) (*Keyring, error) {
 		}
 		key, err := base64.StdEncoding.DecodeString(line)
 		if err != nil || len(key) != keyBytes {
-			return nil, fmt.Errorf("cannot read the key file of webhooks: line %d must be %d bytes in base64",
-				number, keyBytes)
+			return nil, fmt.Errorf("cannot read the key file of webhooks: line %d of %s must be %d bytes in base64",
+				number, path, keyBytes)
 		}
 		if err := k.add(key); err != nil {
 			return nil, err

@@ -28,15 +28,14 @@ var _ Store = (*SQLite)(nil)
 // OpenSQLite opens an existing file. It fails with ErrSchema when the file is not a store of
 // the known version.
 func OpenSQLite(ctx context.Context, path string) (*SQLite, error) {
-	if err := dbfile.CheckName(path); err != nil {
+	if err := dbfile.CheckRead(path); err != nil {
 		return nil, err
 	}
 	options := url.Values{
 		"mode":    {"ro"},
 		"_pragma": {"busy_timeout(5000)", "query_only(1)", "mmap_size(0)", "cache_size(-16384)"},
 	}
-	name := (&url.URL{Scheme: "file", Opaque: (&url.URL{Path: path}).EscapedPath()}).String()
-	db, err := sql.Open("sqlite", name+"?"+options.Encode())
+	db, err := sql.Open("sqlite", dbfile.URI(path)+"?"+options.Encode())
 	if err != nil {
 		return nil, fmt.Errorf("cannot open %s: %w", path, err)
 	}

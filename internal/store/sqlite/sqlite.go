@@ -8,7 +8,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net/url"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -145,7 +144,7 @@ func fileName(path string) string {
 	if path == Memory {
 		return memoryName()
 	}
-	return (&url.URL{Scheme: "file", Opaque: (&url.URL{Path: path}).EscapedPath()}).String()
+	return dbfile.URI(path)
 }
 
 // writing is a setting of the writer. If it is alone, it checkpoints the log; otherwise the
