@@ -92,8 +92,17 @@ func TestPanelInABrowser(t *testing.T) {
 	b.do(chromedp.Click(chromedp.CSS("#panel button[value=close]")))
 	b.await("#panel-done", "The market is closed.")
 	b.await("#market", "Market closed")
-	b.do(chromedp.Click(chromedp.CSS("#panel button[value=open]")))
-	b.await("#market", "Market open")
+	waiting := s.give(s.newUser("panel-user"), "panel-key-1", "5.25", "AAPL")
+	b.await("#r-"+waiting.ID, "recorded")
+	b.do(chromedp.Navigate(s.url + "/rewards/" + waiting.ID))
+	b.await("#timeline", "the market is closed")
+	script[string](b, `window.loaded = 1; document.querySelector("main a").focus(); ""`)
+	world.Ask(t, http.StatusOK, "", "PUT", s.url+"/control/market", `{"open":true}`, nil)
+	b.await("#status", "executed")
+	b.await("#announce", "executed")
+	if script[string](b, `window.loaded + document.activeElement.textContent`) != "1panel-user" {
+		t.Error("the page of a reward was loaded again, or lost the focus")
+	}
 	b.check(s.url)
 }
 

@@ -217,7 +217,8 @@ Forward its events to your webhook receiver, and make some happen:
 Read how to use the API, and try it: %s/docs
 The API is described in: %s/openapi.json
 `, version, url, c.Data, url, devAppName, keyFile, key,
-		url, key, user.ID, time.Now().Unix(), url, user.ID, key, url, keyFile, url, keyFile, url, url)
+		url, key, user.ID, time.Now().Unix(), url, user.ID, key,
+		url, page.Quoted(keyFile), url, page.Quoted(keyFile), url, url)
 }
 
 // greetAdmin prints the admin address, and why it is not the requested one.

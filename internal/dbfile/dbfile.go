@@ -159,7 +159,8 @@ func checkContent(path string) error {
 }
 
 // CheckRead is Prepare for who only reads a database, which exists, and changes nothing. It fails when the file is not
-// a regular file, has a second name (a hard link) or, as its log, is writable by everyone, and as Prepare over moved files.
+// a regular file, has a second name (a hard link) or, as its log, is writable by everyone. It fails as Prepare over
+// moved files.
 func CheckRead(path string) error {
 	info, err := os.Stat(path)
 	if err != nil {

@@ -144,10 +144,11 @@ func (m *Market) Reload(ctx context.Context) error {
 	return nil
 }
 
-// usable reports whether the price may be used to value a holding. Its age is that of the wall clock, which goes on while
-// the machine sleeps.
+// usable reports whether the price may be used to value a holding. Its age is that of the wall clock, which goes on
+// while the machine sleeps.
 func (m *Market) usable(q *quote, now time.Time) bool {
-	return q.Price > 0 && !q.doubt && !q.FromFuture(now) && m.hours.openBetween(q.ConfirmedAt.Round(0), now.Round(0)) <= maxAge
+	return q.Price > 0 && !q.doubt && !q.FromFuture(now) &&
+		m.hours.openBetween(q.ConfirmedAt.Round(0), now.Round(0)) <= maxAge
 }
 
 // LastPrice returns the last price of an asset at any age; zero if unknown.

@@ -42,7 +42,7 @@ func detailed(path string) bool {
 
 // detail answers with the page of one reward or user of the app.
 func (h *handler) detail(w http.ResponseWriter, r *http.Request) {
-	v := view{CSS: template.CSS(pageCSS)} //nolint:gosec // embedded
+	v := view{CSS: template.CSS(pageCSS), JS: template.JS(pageJS)} //nolint:gosec // embedded
 	var err error
 	name := "award"
 	if id, found := strings.CutPrefix(r.URL.Path, rewardPath); found {

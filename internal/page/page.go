@@ -88,8 +88,8 @@ type handler struct {
 func New(o Options) http.Handler {
 	return &handler{
 		Options: o,
-		templates: template.Must(template.Must(template.New("").Funcs(template.FuncMap{"dollars": dollars}).
-			Parse(pageHTML)).Parse(detailHTML)),
+		templates: template.Must(template.Must(template.New("").
+			Funcs(template.FuncMap{"dollars": dollars, "quoted": Quoted}).Parse(pageHTML)).Parse(detailHTML)),
 		policy: "default-src 'none'; style-src " + hash(pageCSS) + "; script-src " + hash(pageJS) +
 			"; connect-src 'self'; img-src data:; form-action 'self'; base-uri 'none'; frame-ancestors 'none'",
 		origins: http.NewCrossOriginProtection(),

@@ -2,13 +2,14 @@
 
 // Every second the live part is fetched as the server renders it, and differences are
 // patched in place, so that focus and selection survive. At most one request runs at a
-// time, and none while the page is hidden.
+// time, and none while the page is hidden. The page of a reward is fetched whole, until it is final.
 
 const every = 1000; // ms between the end of one request and the next
 const timeout = 5000; // ms
 const connection = document.getElementById("connection");
 const announce = document.getElementById("announce");
-const flow = () => document.getElementById("flow").dataset.summary;
+const single = document.querySelector("main[data-open]");
+const flow = () => (single ? document.getElementById("status").textContent : document.getElementById("flow").dataset.summary);
 let announced = flow();
 let timer = 0;
 let refreshing = false;
@@ -67,19 +68,27 @@ function connected(state, text) {
   connection.hidden = false;
   connection.className = "pill " + state;
   if (connection.textContent === text) return;
+  const again = connection.textContent !== "";
   connection.textContent = text;
-  if (state === "bad") announce.textContent = text;
+  if (again || state === "bad") announce.textContent = text;
 }
 
-async function refresh() {
+// source is what to fetch.
+function source() {
+  if (single) return location.pathname;
   const query = new URLSearchParams({ part: "live" });
   const user = new URLSearchParams(location.search).get("user");
   if (user) query.set("user", user);
-  const answer = await fetch("/?" + query, { cache: "no-store", signal: AbortSignal.timeout(timeout) });
+  return "/?" + query;
+}
+
+async function refresh() {
+  const answer = await fetch(source(), { cache: "no-store", signal: AbortSignal.timeout(timeout) });
   if (!answer.ok) throw new Error(answer.status);
   const fresh = new DOMParser().parseFromString(await answer.text(), "text/html");
   localize(fresh);
-  for (const part of fresh.body.children) patch(document.getElementById(part.id), part);
+  if (single) patch(single, fresh.querySelector("main"));
+  else for (const part of fresh.body.children) patch(document.getElementById(part.id), part);
   if (flow() === announced) return;
   announced = flow();
   announce.textContent = announced;
@@ -96,6 +105,7 @@ async function tick() {
     connected("bad", "Not connected: retrying");
   }
   refreshing = false;
+  if (single && !("open" in single.dataset)) return; // it is final
   timer = setTimeout(tick, every);
 }
 

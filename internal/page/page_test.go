@@ -120,6 +120,19 @@ func TestHostileTextIsEscaped(t *testing.T) {
 	}
 }
 
+// A user whose name is not seen has the id in its place, so that there is something to click.
+func TestUnseenNames(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	u := w.NewUser(t, w.App.ID, " \u200b\u00a0")
+	r := w.Request(t, 2_000_000)
+	r.UserID = u.ID
+	r.Fingerprint = rewards.NewFingerprint(r, "")
+	_, err := w.RecordRewards(t.Context(), []rewards.NewReward{r})
+	check(t, err)
+	wantWords(t, w.get(t, "/"), u.ID.String()+" $2.00 of AAPL recorded")
+}
+
 // Every answer of the page has the security headers, and the page loads nothing from
 // other hosts.
 func TestHeaders(t *testing.T) {

@@ -6,6 +6,8 @@ import (
 	"html/template"
 	"net/url"
 	"strconv"
+	"strings"
+	"unicode"
 
 	"stockrewards/internal/money"
 	"stockrewards/internal/rewards"
@@ -55,13 +57,16 @@ type user struct{ rewards.User }
 // Name is the external id, else the email, else the id.
 func (u user) Name() string {
 	switch {
-	case u.ExternalID != "":
+	case strings.IndexFunc(u.ExternalID, seen) >= 0:
 		return u.ExternalID
 	case u.Email != "":
 		return u.Email
 	}
 	return u.ID.String()
 }
+
+// seen reports whether a character is seen on a page.
+func seen(r rune) bool { return unicode.IsGraphic(r) && !unicode.IsSpace(r) }
 
 type reward struct {
 	rewards.Reward

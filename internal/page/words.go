@@ -57,3 +57,12 @@ func nearest(written string, assets []rewards.Asset) string {
 	}
 	return ""
 }
+
+// Quoted returns a word of a command as a shell must read it.
+func Quoted(word string) string {
+	const plain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789/._-:"
+	if word != "" && strings.Trim(word, plain) == "" {
+		return word
+	}
+	return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
+}

@@ -30,8 +30,8 @@ func HoldFrom(ex Date, sessions []Date) time.Time {
 	return last.evening()
 }
 
-// lastSession returns the last session before the ex-date, and whether it is that: a calendar may begin too late, or end
-// weeks too early.
+// lastSession returns the last session before the ex-date, and whether it is that: a calendar may begin too late, or
+// end weeks too early.
 func lastSession(ex Date, sessions []Date) (last Date, known bool) {
 	i, _ := slices.BinarySearch(sessions, ex)
 	if i == 0 {

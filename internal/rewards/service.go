@@ -313,8 +313,8 @@ func (s *Service) Catalog(ctx context.Context) ([]Asset, error) {
 	return c.list, err
 }
 
-// catalogNow returns the catalog, as new as what this process did with it: whoever reads that a stock was renamed, finds
-// it under its new symbol.
+// catalogNow returns the catalog, as new as what this process did with it: whoever reads that a stock was renamed,
+// finds it under its new symbol.
 func (s *Service) catalogNow(ctx context.Context) (catalog, error) {
 	c, err := s.catalog.get(ctx, s.now, s.loadCatalog)
 	if err != nil || c.number == s.store.CatalogNumber() {

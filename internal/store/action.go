@@ -35,7 +35,8 @@ func (s *Store) OpenActions(ctx context.Context, today rewards.Date) ([]rewards.
 func (s *Store) ActionsSince(ctx context.Context, day rewards.Date, ids []string) ([]rewards.Action, error) {
 	return read(ctx, s, func(ctx context.Context, tx Tx) ([]rewards.Action, error) {
 		return fetchAll(ctx, tx, scanAction, `SELECT `+actionColumns+` FROM actions
-			WHERE id IN (SELECT value FROM `+listedStrings(tx)+` AS l) OR process_date >= ?2 OR `+activeState+` ORDER BY id`,
+			WHERE id IN (SELECT value FROM `+listedStrings(tx)+` AS l) OR process_date >= ?2 OR `+activeState+`
+			ORDER BY id`,
 			stringsArg(tx, ids), string(day))
 	})
 }

@@ -105,8 +105,8 @@ func (e *Engine) Weakness(ctx context.Context) (string, error) {
 	return "", nil
 }
 
-// CheckAccess fails with CodeUnavailable when this role may not read or record what clients need, or may not put it into
-// segments, or when row-level security hides rows from it.
+// CheckAccess fails with CodeUnavailable when this role may not read or record what clients need, or may not put it
+// into segments, or when row-level security hides rows from it.
 func (e *Engine) CheckAccess(ctx context.Context) error {
 	return e.checkAccess(ctx, "SELECT,INSERT,UPDATE,DELETE")
 }
@@ -118,8 +118,8 @@ func (e *Engine) checkAccess(ctx context.Context, rights string) error {
 		from pg_class c join (values ('apps', 'SELECT'), ('keys', 'SELECT'), ('settings', 'SELECT,UPDATE'),
 			('users', 'SELECT,INSERT'), ('assets', 'SELECT'), ('prices', 'SELECT'), ('holdings', 'SELECT'),
 			('rewards', 'SELECT,INSERT'), ('open_rewards', 'SELECT,INSERT'), ('segments', 'SELECT,INSERT,UPDATE'),
-			('reward_batches', 'SELECT,INSERT,DELETE'), ('key_blocks', 'SELECT,INSERT'), ('user_blocks', 'SELECT,INSERT'),
-			('lot_blocks', 'SELECT'), ('orders', 'SELECT'),
+			('reward_batches', 'SELECT,INSERT,DELETE'), ('key_blocks', 'SELECT,INSERT'),
+			('user_blocks', 'SELECT,INSERT'), ('lot_blocks', 'SELECT'), ('orders', 'SELECT'),
 			('member_blocks', 'SELECT'), ('switches', 'SELECT'), ('budgets', 'SELECT')) as need (name, rights)
 			on c.oid = to_regclass(need.name)
 		where row_security_active(c.oid) or exists (select from unnest(string_to_array(need.rights, ',')) as r (one)
