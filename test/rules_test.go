@@ -103,7 +103,7 @@ func TestImportsPointOneWay(t *testing.T) {
 		"internal/store/sqlite":          {domain, store, "internal/store/segment", "internal/dbfile"},
 		"internal/store/postgres":        {domain, store, "internal/guard"},
 		"internal/store/storetest":       {money, domain, store, "internal/store/segment"},
-		"internal/copier":                {},
+		"internal/copier":                {"internal/dbfile"},
 		"internal/audit/value":           {money},
 		"internal/audit/reader":          {"internal/dbfile"},
 		"internal/audit":                 {"internal/audit/value", "internal/audit/reader"},

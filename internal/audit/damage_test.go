@@ -265,7 +265,7 @@ func damages() []damage {
 		{"asset_known", "waits for another stock", `UPDATE rewards SET asset_id = 3 WHERE id = @cy-recorded; UPDATE open_rewards SET asset_id = 3 WHERE id = @cy-recorded`},
 		{"asset_known", "another symbol of what waits", `UPDATE assets SET symbol = 'OTHER' WHERE symbol = 'BRK.A'`},
 		{"open_rewards", "an unknown status", `UPDATE open_rewards SET status = 0 WHERE id = @cy-waits`},
-		{"asset_known", "another symbol of what was bought", `UPDATE assets SET symbol = 'OTHER' WHERE symbol = 'KO'`},
+		{"fingerprint asset_known", "another symbol of what was bought", `UPDATE rewards SET symbol = 'KO' WHERE id = @ann-aapl`},
 		{"operator_state asset_known", "a stock gone", `DELETE FROM assets WHERE symbol = 'XOM'`},
 		{"operator_state", "paused by hand", `UPDATE settings SET value = 'x' WHERE name = 'paused'`},
 		{"operator_state", "a key revoked by hand", `UPDATE keys SET revoked_at = revoked_at + 1 WHERE id = (SELECT id FROM keys ORDER BY id LIMIT 1)`},

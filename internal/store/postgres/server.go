@@ -75,7 +75,7 @@ func (e *Engine) Timeline() string { return e.timeline }
 
 // Clock returns the server's time.
 func (e *Engine) Clock(ctx context.Context) (now time.Time, err error) {
-	var micros int64 // and not a text, which the database's DateStyle would change
+	var micros int64 // a date would have the form of the database's DateStyle
 	err = e.pool.QueryRow(ctx, `select (extract(epoch from clock_timestamp()) * 1000000)::bigint`).Scan(&micros)
 	if err != nil {
 		return now, classify(errors.Join(errBroken, err))
