@@ -12,7 +12,7 @@ import (
 func TestMovedServiceContinues(t *testing.T) {
 	t.Parallel()
 	s := stoppedService(t)
-	url := pgtest.Start(t).Database(t, "target")
+	url := pgtest.Start(t).Database(t, "target") + "&pool_max_conns=8"
 	succeeds(t)(s.copyTo(url))
 	s.wantError("this database is frozen: it was moved to 127.0.0.1:", "serve", "--listen", "127.0.0.1:0")
 	paper := launch(t, "paper", nil, "paper", "--listen", "127.0.0.1:0", "--database", "sqlite:"+filepath.Join(s.folder, "paper.db"))

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"strings"
 	"time"
 
@@ -88,5 +89,7 @@ func parse(url string) (*pgx.ConnConfig, error) {
 	if err != nil {
 		return nil, fmt.Errorf("invalid URL of the target: %w", err)
 	}
+	ofServe := func(name, _ string) bool { return strings.HasPrefix(name, "pool_") }
+	maps.DeleteFunc(config.RuntimeParams, ofServe)
 	return config, nil
 }

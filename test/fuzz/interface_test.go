@@ -121,6 +121,8 @@ func (d *desk) Holdings(context.Context, rewards.AppID, rewards.UserID) ([]rewar
 
 func (d *desk) Assets(context.Context) ([]rewards.Asset, error) { return nil, nil }
 
+func (d *desk) CatalogNumber() int64 { return 0 }
+
 func (d *desk) Price(rewards.AssetID, int64) (money.Price, bool) { return 0, false }
 
 // Generation implements rewards.Prices: no units change.

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
+	"strings"
 	"time"
 
 	"github.com/jackc/pgx/v5/pgconn"
@@ -46,6 +48,7 @@ func OpenPostgres(ctx context.Context, url string) (*Postgres, error) {
 		config.ConnectTimeout = connectTimeout
 	}
 	config.RuntimeParams["client_encoding"] = "UTF8"
+	maps.DeleteFunc(config.RuntimeParams, func(name, _ string) bool { return strings.HasPrefix(name, "pool_") }) // of serve
 	conn, err := pgconn.ConnectConfig(ctx, config)
 	if err != nil {
 		return nil, fmt.Errorf("cannot open the database %s: %w", config.Database, err)

@@ -14,7 +14,7 @@ func openPostgres(t *testing.T) *reader.Postgres {
 	t.Helper()
 	where := audittest.NewDatabase(t)
 	check(t, audittest.OpenEngine(t, where).Close())
-	store, err := reader.OpenPostgres(t.Context(), where)
+	store, err := reader.OpenPostgres(t.Context(), where+"&pool_max_conns=8") // as serve may have it
 	check(t, err)
 	return store
 }
