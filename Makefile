@@ -24,7 +24,7 @@ PLANS = ^TestNoStatementCostsMoreOverTheYears$$
 
 test: ## every test, nearly all with the race detector
 	tools/install.sh gcc curl mount mkfs.ext4 strace chromium hledger postgres pgbouncer wrk npx zsh fish groff jq python3 promtool systemd-analyze
-	$(GO) test $(RACE) -timeout 30m -skip '$(PLANS)' $$($(GO) list ./... | grep -v /test/sim)
+	$(GO) test $(RACE) -timeout 60m -skip '$(PLANS)' $$($(GO) list ./... | grep -v /test/sim)
 	$(GO) test -run '$(PLANS)' ./internal/store/sqlite ./internal/store/postgres # 25 times slower under the race detector
 	$(GO) test $(RACE) ./internal/api -args -postgres # the whole interface over the other engine
 	$(GO) test ./internal/fulfillment -args -beside # fulfillment as it is over that engine
