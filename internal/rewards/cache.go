@@ -35,9 +35,11 @@ func (c *cached[T]) get(
 	return value, nil
 }
 
-// forget makes the next get load the value.
-func (c *cached[T]) forget() {
+// forget makes the next get load the value, if it is stale. Of many requests that find it stale, one loads it.
+func (c *cached[T]) forget(stale func(T) bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.until = time.Time{}
+	if stale(c.value) {
+		c.until = time.Time{}
+	}
 }

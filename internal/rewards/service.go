@@ -293,12 +293,14 @@ func (s *Service) value(ctx context.Context, holdings []Holding) (Portfolio, err
 // if another process has added one since.
 func (s *Service) catalogOf(ctx context.Context, holdings []Holding) (catalog, error) {
 	c, err := s.catalogNow(ctx)
-	unknown := func(h Holding) bool { return c.symbols[h.AssetID] == "" }
-	if err != nil || !slices.ContainsFunc(holdings, unknown) {
+	incomplete := func(c catalog) bool {
+		return slices.ContainsFunc(holdings, func(h Holding) bool { return c.symbols[h.AssetID] == "" })
+	}
+	if err != nil || !incomplete(c) {
 		return c, err
 	}
-	s.catalog.forget()
-	if c, err = s.catalogNow(ctx); err == nil && slices.ContainsFunc(holdings, unknown) {
+	s.catalog.forget(incomplete)
+	if c, err = s.catalogNow(ctx); err == nil && incomplete(c) {
 		err = errUnknownAsset
 	}
 	return c, err
@@ -316,11 +318,12 @@ func (s *Service) Catalog(ctx context.Context) ([]Asset, error) {
 // catalogNow returns the catalog, as new as what this process did with it: whoever reads that a stock was renamed,
 // finds it under its new symbol.
 func (s *Service) catalogNow(ctx context.Context) (catalog, error) {
+	old := func(c catalog) bool { return c.number != s.store.CatalogNumber() }
 	c, err := s.catalog.get(ctx, s.now, s.loadCatalog)
-	if err != nil || c.number == s.store.CatalogNumber() {
+	if err != nil || !old(c) {
 		return c, err
 	}
-	s.catalog.forget()
+	s.catalog.forget(old)
 	return s.catalog.get(ctx, s.now, s.loadCatalog)
 }
 
