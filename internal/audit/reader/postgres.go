@@ -48,7 +48,8 @@ func OpenPostgres(ctx context.Context, url string) (*Postgres, error) {
 		config.ConnectTimeout = connectTimeout
 	}
 	config.RuntimeParams["client_encoding"] = "UTF8"
-	maps.DeleteFunc(config.RuntimeParams, func(name, _ string) bool { return strings.HasPrefix(name, "pool_") }) // of serve
+	ofServe := func(name, _ string) bool { return strings.HasPrefix(name, "pool_") }
+	maps.DeleteFunc(config.RuntimeParams, ofServe)
 	conn, err := pgconn.ConnectConfig(ctx, config)
 	if err != nil {
 		return nil, fmt.Errorf("cannot open the database %s: %w", config.Database, err)
