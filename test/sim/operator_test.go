@@ -131,13 +131,13 @@ func (w *world) settleConflict(c rewards.BrokerConflict) bool {
 
 // notBooked is what the brokerage bought by an order and we have not booked. When a corporate action has changed the
 // stock since, only the positions show it: the house may have got these shares with the action. It is not known while
-// an order of the stock is under way.
+// an order of the stock, or the next action, is under way.
 func (w *world) notBooked(o rewards.Order, r paper.Order) (shares money.Shares, known bool) {
 	s := w.firms.of(w.stock(o.Symbol))
 	if !s.changedSince(o) {
 		return r.FilledQty - o.Corrected, true
 	}
-	if w.ordered(s) {
+	if w.ordered(s) || s.event != nil {
 		return 0, false
 	}
 	booked, theirs := w.positionOf(s)
@@ -146,7 +146,7 @@ func (w *world) notBooked(o rewards.Order, r paper.Order) (shares money.Shares, 
 
 // changedSince reports whether a corporate action has changed the stock since the order was made.
 func (s *firm) changedSince(o rewards.Order) bool {
-	return s != nil && s.event == nil && !s.gone && s.changed.After(o.CreatedAt())
+	return s != nil && !s.gone && s.changed.After(o.CreatedAt())
 }
 
 // comparePositions sells shares that the broker bought and never reported: only the account's
