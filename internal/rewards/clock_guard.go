@@ -74,9 +74,9 @@ func (g *ClockGuard) Database() time.Time {
 	return now
 }
 
-// CheckLeader fails with CodeUnavailable when our clock is more than MaxClockSkew from the database's, so that this
-// process would not do what a leader does, and would keep others from it. One that is behind leads all the same, unless
-// the broker's clock shows that it is the database's which is right: otherwise nobody would lead.
+// CheckLeader fails with CodeUnavailable when our clock is wrong: it is more than MaxClockSkew ahead of the database's,
+// or behind both that and the broker's. Such a process would keep others from leading and order nothing, because it
+// refuses the broker's clock. Behind the database's alone it may lead: that one may be wrong for every process.
 func (g *ClockGuard) CheckLeader() error {
 	now, broker := g.now(), g.broker.Load()
 	off := now.Sub(g.Database())

@@ -40,10 +40,10 @@ func (s *Store) Sweep(ctx context.Context, l rewards.Lease, number int64) (done 
 		}
 		return change.begin(ctx, tx, part.holders)
 	})
-	if err == nil && part.last {
-		s.catalogs.Add(1)
-	}
 	if err == nil {
+		if part.last {
+			s.catalogs.Add(1)
+		}
 		change.committed()
 	}
 	return part.last, err

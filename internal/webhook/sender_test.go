@@ -2,8 +2,6 @@ package webhook_test
 
 import (
 	"context"
-	"crypto/tls"
-	"errors"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -17,6 +15,7 @@ import (
 
 	"stockrewards/internal/rewards"
 	"stockrewards/internal/webhook"
+	shared "stockrewards/test/world"
 )
 
 // local allows receivers on this machine.
@@ -41,17 +40,10 @@ func sendTo(t *testing.T, addresses rewards.WebhookAddresses, h http.HandlerFunc
 // a connection whose path is gone ends with its request.
 func TestNoConnectionIsShared(t *testing.T) {
 	t.Parallel()
-	offered := make(chan []string, 1)
-	server := httptest.NewUnstartedServer(http.NotFoundHandler())
-	server.TLS = &tls.Config{MinVersion: tls.VersionTLS12, GetConfigForClient: func(h *tls.ClientHelloInfo) (*tls.Config, error) {
-		offered <- h.SupportedProtos
-		return nil, errors.New("this is enough")
-	}}
-	server.StartTLS()
-	defer server.Close()
+	url, offered := shared.Protocols(t)
 	sender := webhook.NewSender(local(), "test")
 	defer sender.Close()
-	sender.Send(t.Context(), webhook.Request{URL: server.URL, Secrets: [][]byte{[]byte("a secret")}, At: time.Now()})
+	sender.Send(t.Context(), webhook.Request{URL: url, Secrets: [][]byte{[]byte("a secret")}, At: time.Now()})
 	if got := <-offered; slices.Contains(got, "h2") {
 		t.Errorf("the sender offers %v", got)
 	}

@@ -1,7 +1,6 @@
 package alpaca_test
 
 import (
-	"crypto/tls"
 	"errors"
 	"fmt"
 	"io"
@@ -282,15 +281,8 @@ func TestBrokenExchanges(t *testing.T) {
 // Over HTTP/2 a repetition would follow its first request into a connection whose path is gone.
 func TestRequestsShareNoConnection(t *testing.T) {
 	t.Parallel()
-	offered := make(chan []string, 1)
-	server := httptest.NewUnstartedServer(http.NotFoundHandler())
-	server.TLS = &tls.Config{MinVersion: tls.VersionTLS12, GetConfigForClient: func(h *tls.ClientHelloInfo) (*tls.Config, error) {
-		offered <- h.SupportedProtos
-		return nil, errors.New("this is enough")
-	}}
-	server.StartTLS()
-	t.Cleanup(server.Close)
-	_, err := alpaca.New(alpaca.Options{TradingURL: server.URL, RequestsPerMinute: 1_000_000}).Submit(t.Context(), request())
+	url, offered := world.Protocols(t)
+	_, err := alpaca.New(alpaca.Options{TradingURL: url, RequestsPerMinute: 1_000_000}).Submit(t.Context(), request())
 	if got := <-offered; slices.Contains(got, "h2") {
 		t.Errorf("the client offers %v; its error is %v", got, err)
 	}

@@ -13,7 +13,8 @@ func leaseContract() map[string]func(*testing.T, *World) {
 	return map[string]func(*testing.T, *World){
 		"Lease":                     testLease,
 		"LeaseByAnotherClock":       testLeaseByAnotherClock,
-		"LeaseOfAClockThatWasAhead": testLeaseOfAClockThatWasAhead, "ShardsOfAWrongClock": testShardsOfAWrongClock,
+		"LeaseOfAClockThatWasAhead": testLeaseOfAClockThatWasAhead,
+		"ShardsOfAWrongClock":       testShardsOfAWrongClock,
 	}
 }
 
