@@ -138,7 +138,7 @@ func (l *lab) unpaid() (n int) {
 	}
 	paid := map[string]bool{}
 	for _, n := range l.activities() {
-		paid[n.GroupID] = n.Qty > 0 && n.Net > 0
+		paid[n.GroupID] = paid[n.GroupID] || n.Qty > 0 && n.Net > 0 // a tax that is withheld is listed after it
 	}
 	for _, e := range l.firms.events {
 		if e.kind != cashDividend || e.withdrawn || len(e.entitled) == 0 || !paid[e.id] {
