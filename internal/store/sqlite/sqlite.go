@@ -91,6 +91,9 @@ func prepare(path string, o *Options) (string, error) {
 
 func (e *Engine) open(ctx context.Context, path string, o Options) error {
 	name := fileName(path)
+	if o.Sole {
+		reservePages(o.Connections)
+	}
 	writer, err := dial(name)
 	if err != nil {
 		return err
@@ -131,7 +134,7 @@ func (e *Engine) open(ctx context.Context, path string, o Options) error {
 		readers = append(readers, reader)
 	}
 	e.readers = newPool(readers...)
-	carrier, err := connect(ctx, name, "cache_size = -1000") // it copies pages, and keeps none
+	carrier, err := connect(ctx, name, cacheSize(250)) // it copies pages, and keeps none
 	if err != nil {
 		return err
 	}
@@ -184,7 +187,7 @@ func dial(name string) (*session, error) {
 func (s *session) set(ctx context.Context, own ...string) error {
 	for _, setting := range append([]string{
 		"journal_mode = WAL", "synchronous = FULL", "foreign_keys = 1", "mmap_size = 0",
-		"cache_size = -8000", "journal_size_limit = 67108864", "temp_store = MEMORY",
+		cacheSize(cachePages), "journal_size_limit = 67108864", "temp_store = MEMORY",
 	}, own...) {
 		if _, err := s.Exec(ctx, "PRAGMA "+setting); err != nil {
 			return fmt.Errorf("sqlite: cannot open: %w", err)
