@@ -220,7 +220,7 @@ func (r *replay) advance(before Switch) error {
 		lots := r.lots[b.ID]
 		// A reversal comes after the last part.
 		all := before.Number == 0 || b.backs < len(b.Backs) && b.Backs[b.backs].After < before.Number
-		for b.parts < len(b.Parts) && (all || b.Parts[b.parts].before(before)) {
+		for b.parts < len(b.Parts) && (all || b.Parts[b.parts].Before(before)) {
 			b.parts++
 			if err := lots.buy(b.Parts[b.parts-1], b.Amount, b.Executed && b.parts == len(b.Parts)); err != nil {
 				return err
@@ -236,8 +236,8 @@ func (r *replay) advance(before Switch) error {
 	return nil
 }
 
-// before reports whether a switch changes the part.
-func (p Part) before(w Switch) bool { return p.AssetID == w.AssetID && p.Generation < w.Generation }
+// Before reports whether a switch changes the part.
+func (p Part) Before(w Switch) bool { return p.AssetID == w.AssetID && p.Generation < w.Generation }
 
 // apply applies a switch to the lots of its stock.
 func (r *replay) apply(w Switch, all []Switch) error {

@@ -56,12 +56,36 @@ func (r Reversal) LogState() State {
 	return State{{"reward", r.RewardID.String()}, {"amount", r.Amount.String()}, {"status", r.State.String()}}
 }
 
-// SumOfReversals is the dollars that reversals have taken back.
-func SumOfReversals(list []Reversal) (sum money.USD) {
+// Reversed is what the reversals of one award have taken back.
+type Reversed struct {
+	Number int
+	Amount money.USD
+}
+
+// ReversedBy adds up the reversals of an award.
+func ReversedBy(list []Reversal) (r Reversed) {
 	for _, v := range list {
-		sum += v.Amount
+		r = r.With(v)
 	}
-	return sum
+	return r
+}
+
+// With is r after one more reversal.
+func (r Reversed) With(v Reversal) Reversed { return Reversed{r.Number + 1, r.Amount + v.Amount} }
+
+// The limits of reversals. An order completes those of its members in one transaction, which everybody waits for.
+const (
+	MaxReversals        = 1_000  // MaxReversals is the most reversals of an award. The last one takes all that is left.
+	MaxPendingReversals = 10_000 // MaxPendingReversals is the most that are not complete, of an app.
+)
+
+// TooManyPending returns the error for a reversal beyond MaxPendingReversals.
+func TooManyPending() error {
+	return &Error{
+		Code:    CodeTooMany,
+		Message: fmt.Sprintf("%d reversals of the app wait until their rewards are bought", MaxPendingReversals),
+		Err:     Exceeded{Limit: MaxPendingReversals, Wait: time.Minute},
+	}
 }
 
 // MaxReversalReason is the longest reason of a reversal, in characters.
@@ -143,17 +167,17 @@ type RewardDetails struct {
 // LeftDetails is how much of an award can still be taken back.
 type LeftDetails struct{ Left money.USD }
 
-// Decide returns the reversal of r, with an unused key. reversed is the sum of the award's earlier
-// reversals. It fails with CodeConflict for a failed award, and with CodeUnprocessable when less
-// than the amount is left.
-func (n NewReversal) Decide(r Reward, reversed money.USD) (Reversal, error) {
+// Decide returns the reversal of r, with an unused key. reversed is what the award's earlier reversals took.
+// It fails with CodeConflict for a failed award, and with CodeUnprocessable when less than the amount is
+// left, and for more than MaxReversals.
+func (n NewReversal) Decide(r Reward, reversed Reversed) (Reversal, error) {
 	if r.Status == Failed {
 		return Reversal{}, &Error{
 			Code: CodeConflict, Message: "the reward has failed: there is nothing to take back",
 			Details: RewardDetails{r.ID, r.Status},
 		}
 	}
-	left, amount := r.Amount-reversed, n.Amount
+	left, amount := r.Amount-reversed.Amount, n.Amount
 	if amount == 0 {
 		amount = left
 	}
@@ -164,6 +188,10 @@ func (n NewReversal) Decide(r Reward, reversed money.USD) (Reversal, error) {
 		}
 		return Reversal{}, &Error{Code: CodeUnprocessable, Message: message, Details: LeftDetails{left}}
 	}
+	if reversed.Number >= MaxReversals-1 && amount < left {
+		message := fmt.Sprintf("a reward has at most %d reversals: the last one takes all that is left", MaxReversals)
+		return Reversal{}, &Error{Code: CodeUnprocessable, Message: message, Details: LeftDetails{left}}
+	}
 	return Reversal{
 		AppID: n.AppID, ID: n.ID, RewardID: r.ID, UserID: r.UserID, IdempotencyKey: n.IdempotencyKey,
 		Amount: amount, Reason: n.Reason, State: ReversalPending,
@@ -171,8 +199,8 @@ func (n NewReversal) Decide(r Reward, reversed money.USD) (Reversal, error) {
 }
 
 // Cancels reports whether the reversal cancels r: nothing is left, and r is in no order.
-func (r Reversal) Cancels(of Reward, reversed money.USD) bool {
-	return of.Status == Recorded && reversed+r.Amount == of.Amount
+func (r Reversal) Cancels(of Reward, reversed Reversed) bool {
+	return of.Status == Recorded && reversed.Amount+r.Amount == of.Amount
 }
 
 // FailureText is why the award that the reversal cancels has failed.

@@ -30,7 +30,7 @@ func (o *Operator) ReverseReward(
 		if err := n.CheckRepeated(earlier); err != nil {
 			return nil, err
 		}
-		reversed := rewards.SumOfReversals(earlier)
+		reversed := rewards.ReversedBy(earlier)
 		if v, err = n.Decide(before, reversed); err != nil {
 			return nil, err
 		}
@@ -81,10 +81,8 @@ func (s *Store) cancel(
 	if err != nil {
 		return r, err
 	}
-	for _, pending := range earlier {
-		if err := s.saveReversal(ctx, tx, pending.Complete(0, 0, s.now())); err != nil {
-			return r, err
-		}
+	if err := s.completeWithout(ctx, tx, earlier); err != nil {
+		return r, err
 	}
 	return after, s.addEvent(ctx, tx, r.AppID, rewards.EventRewardFailed, r.ID[:])
 }

@@ -9,9 +9,20 @@ import (
 	"stockrewards/internal/rewards"
 )
 
-// completeReversals completes the reversals that wait for rewards which an order made final. It
-// fails with ErrStale while a sweep changes one of a reward's stocks.
-func (s *Store) completeReversals(ctx context.Context, tx Tx, o rewards.OrderID, results []rewards.Result) error {
+// completing completes the reversals that wait for rewards which a transaction makes final.
+type completing struct {
+	store *Store
+	index *lotIndex // of this transaction: it sees what is not committed
+	users map[userKey]map[rewards.RewardID]*rewards.AwardLots
+}
+
+func newCompleting(s *Store) *completing {
+	return &completing{store: s, index: newLotIndex(), users: make(map[userKey]map[rewards.RewardID]*rewards.AwardLots)}
+}
+
+// order completes the reversals of an order's rewards. It fails with ErrStale while a sweep changes one of a
+// reward's stocks.
+func (c *completing) order(ctx context.Context, tx Tx, o rewards.OrderID, results []rewards.Result) error {
 	pending, err := fetchAll(ctx, tx, scanReversal, `SELECT `+reversalColumns+` FROM (SELECT app_id AS of_app,
 		reward_id AS of_reward FROM order_rewards WHERE order_id = ?1) AS members CROSS JOIN reversals
 		WHERE app_id = of_app AND reward_id = of_reward AND completed_at = 0`, o[:])
@@ -19,19 +30,21 @@ func (s *Store) completeReversals(ctx context.Context, tx Tx, o rewards.OrderID,
 		return err
 	}
 	slices.SortFunc(pending, func(a, b rewards.Reversal) int { return bytes.Compare(a.ID[:], b.ID[:]) })
-	final := make(map[rewardKey]rewards.Status)
-	for i := range results {
-		if r := &results[i]; !r.Waits() {
-			final[rewardKey{r.AppID, r.RewardID}] = r.Status
-		}
-	}
+	of := make(map[rewardKey][]rewards.Reversal)
 	for _, v := range pending {
-		switch final[rewardKey{v.AppID, v.RewardID}] {
-		case rewards.Executed:
-			err = s.completeOne(ctx, tx, v)
-		case rewards.Failed:
-			err = s.saveReversal(ctx, tx, v.Complete(0, 0, s.now()))
-		default:
+		key := rewardKey{v.AppID, v.RewardID}
+		of[key] = append(of[key], v)
+	}
+	for i := range results {
+		r := &results[i]
+		key := rewardKey{r.AppID, r.RewardID}
+		if r.Waits() || len(of[key]) == 0 {
+			continue
+		}
+		if r.Status == rewards.Failed {
+			err = c.store.completeWithout(ctx, tx, of[key])
+		} else {
+			err = c.award(ctx, tx, key, of[key])
 		}
 		if err != nil {
 			return err
@@ -40,16 +53,15 @@ func (s *Store) completeReversals(ctx context.Context, tx Tx, o rewards.OrderID,
 	return nil
 }
 
-// completeOne takes the shares of a reversal whose reward the transaction has made final.
-func (s *Store) completeOne(ctx context.Context, tx Tx, v rewards.Reversal) error {
-	key := rewardKey{v.AppID, v.RewardID}
+// award takes the shares of reversals whose reward the transaction has executed.
+func (c *completing) award(ctx context.Context, tx Tx, key rewardKey, list []rewards.Reversal) error {
 	reward, _, err := oneReward(ctx, tx, key)
 	if err != nil {
 		return err
 	}
 	lots, err := lotsOf(ctx, tx, reward, nil)
-	if errors.Is(err, errNeedsLots) { // a part was bought before a corporate action
-		lots, err = lotsNow(ctx, tx, reward)
+	if errors.Is(err, errNeedsLots) {
+		lots, err = c.lotsNow(ctx, tx, reward)
 	}
 	if rewards.CodeOf(err) == rewards.CodeUnavailable {
 		return rewards.ErrStale
@@ -57,32 +69,47 @@ func (s *Store) completeOne(ctx context.Context, tx Tx, v rewards.Reversal) erro
 	if err != nil {
 		return err
 	}
-	return s.complete(ctx, tx, lots, v)
+	return c.store.complete(ctx, tx, lots, list...)
 }
 
 // lotsNow is lotsOf, with all awards of the user.
-func lotsNow(ctx context.Context, tx Tx, reward rewards.Reward) (lots sinceSwitch, err error) {
+func (c *completing) lotsNow(ctx context.Context, tx Tx, reward rewards.Reward) (lots sinceSwitch, err error) {
 	if lots.number, err = lastSwitch(ctx, tx); err != nil {
 		return lots, err
 	}
-	all, err := newLotIndex().ofUser(ctx, tx, userKey{reward.AppID, reward.UserID}, lots.number)
-	if err != nil {
-		return lots, err
+	user := userKey{reward.AppID, reward.UserID}
+	if c.users[user] == nil {
+		if c.users[user], err = c.index.ofUser(ctx, tx, user, lots.number); err != nil {
+			return lots, err
+		}
 	}
-	lots.AwardLots = all[reward.ID]
+	lots.AwardLots = c.users[user][reward.ID]
 	return lotsOf(ctx, tx, reward, &lots)
 }
 
-// complete takes the shares of a stored reversal.
-func (s *Store) complete(ctx context.Context, tx Tx, lots sinceSwitch, v rewards.Reversal) error {
-	v, takings, err := lots.take(v, s.now())
-	if err != nil {
+// complete takes the shares of stored reversals of one award, in their order.
+func (s *Store) complete(ctx context.Context, tx Tx, lots sinceSwitch, list ...rewards.Reversal) error {
+	completed, all := make([]rewards.Reversal, len(list)), make([]takenBack, len(list))
+	for i, v := range list {
+		v, takings, err := lots.take(v, s.now())
+		if err != nil {
+			return err
+		}
+		completed[i], all[i] = v, takenBack{v, takings}
+	}
+	if err := s.saveReversals(ctx, tx, completed); err != nil {
 		return err
 	}
-	if err := s.saveReversal(ctx, tx, v); err != nil {
-		return err
+	return bookTakings(ctx, tx, all...)
+}
+
+// completeWithout completes reversals of a reward that has failed: there is nothing to take.
+func (s *Store) completeWithout(ctx context.Context, tx Tx, list []rewards.Reversal) error {
+	completed := make([]rewards.Reversal, len(list))
+	for i, v := range list {
+		completed[i] = v.Complete(0, 0, s.now())
 	}
-	return bookTakings(ctx, tx, v, takings)
+	return s.saveReversals(ctx, tx, completed)
 }
 
 // orderedPart is how many reversals of operators one transaction completes.

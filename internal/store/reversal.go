@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 
-	"stockrewards/internal/money"
 	"stockrewards/internal/rewards"
 )
 
@@ -97,12 +96,22 @@ type reversing struct {
 	ids      []rewards.ReversalID // made in this process's turn
 	outcomes []rewards.ReversalOutcome
 	canceled []rewards.Reward
+	awards   map[rewardKey]*reversedAward
+	pending  map[rewards.AppID]int64 // not complete, also those of this batch
+}
+
+// reversedAward is what a transaction knows of an award of which it takes something back.
+type reversedAward struct {
+	rewards.Reversed
+
+	lots *sinceSwitch // of an executed award; nil until it is needed
 }
 
 func (s *Store) reverseOnce(ctx context.Context, r *reversing, batch []rewards.NewReversal) error {
 	change := &holdingChange{cache: s.held}
 	err := s.engine.WriteBooks(ctx, func(ctx context.Context, tx Tx) error {
 		r.outcomes, r.canceled = make([]rewards.ReversalOutcome, len(batch)), nil
+		r.awards, r.pending = make(map[rewardKey]*reversedAward), make(map[rewards.AppID]int64)
 		var needs error
 		for i, n := range batch {
 			if r.ids[i].IsZero() {
@@ -157,46 +166,77 @@ func (r *reversing) reverse(
 		}
 		return o, err
 	}
-	reversed, err := reversedOf(ctx, tx, reward)
+	award, err := r.award(ctx, tx, reward)
 	if err != nil {
 		return o, err
 	}
-	v, refused := n.Decide(reward, reversed)
+	v, refused := n.Decide(reward, award.Reversed)
+	var takings []rewards.Taking
 	switch {
 	case refused != nil:
-		return rewards.ReversalOutcome{Refused: refused}, nil //nolint:nilerr // it is the answer
 	case reward.Status == rewards.Executed:
-		return r.takeBack(ctx, tx, reward, n, v)
-	case v.Cancels(reward, reversed):
-		if _, err := r.store.cancel(ctx, tx, reward, v); err != nil {
-			return o, err
-		}
+		v, takings, refused, err = r.takeBack(ctx, tx, reward, award, v)
+	case v.Cancels(reward, award.Reversed):
+		_, err = r.store.cancel(ctx, tx, reward, v)
 		r.canceled = append(r.canceled, reward)
 		v = v.Complete(0, 0, r.store.now())
 	default:
+		refused, err = r.wait(ctx, tx, v)
 	}
-	return rewards.ReversalOutcome{Reversal: v}, r.store.insertReversal(ctx, tx, v, n.Fingerprint())
+	if err != nil || refused != nil {
+		return rewards.ReversalOutcome{Refused: refused}, err
+	}
+	award.Reversed = award.With(v)
+	if err := r.store.insertReversal(ctx, tx, v, n.Fingerprint()); err != nil {
+		return o, err
+	}
+	return rewards.ReversalOutcome{Reversal: v}, bookTakings(ctx, tx, takenBack{v, takings})
+}
+
+// award is what was taken back of a reward, also by this batch.
+func (r *reversing) award(ctx context.Context, tx Tx, reward rewards.Reward) (*reversedAward, error) {
+	key := rewardKey{reward.AppID, reward.ID}
+	if a := r.awards[key]; a != nil {
+		return a, nil
+	}
+	earlier, err := reversalsOf(ctx, tx, reward)
+	r.awards[key] = &reversedAward{Reversed: rewards.ReversedBy(earlier)}
+	return r.awards[key], err
+}
+
+// wait lets a reversal wait for its reward, unless the app has too many that wait.
+func (r *reversing) wait(ctx context.Context, tx Tx, v rewards.Reversal) (refused, err error) {
+	n, counted := r.pending[v.AppID]
+	if !counted {
+		_, err = fetchValues(ctx, tx, []any{&n}, `SELECT count(*) FROM (SELECT 1 FROM reversals
+			WHERE app_id = ?1 AND completed_at = 0 LIMIT ?2 + 0) AS waiting`, v.AppID[:], rewards.MaxPendingReversals)
+		if err != nil {
+			return nil, err
+		}
+	}
+	if n >= rewards.MaxPendingReversals {
+		return rewards.TooManyPending(), nil
+	}
+	r.pending[v.AppID] = n + 1
+	return nil, nil
 }
 
 // takeBack takes shares of an executed award.
 func (r *reversing) takeBack(
-	ctx context.Context, tx Tx, reward rewards.Reward, n rewards.NewReversal, v rewards.Reversal,
-) (o rewards.ReversalOutcome, err error) {
-	lots, err := r.lotsOf(ctx, tx, reward)
-	if rewards.CodeOf(err) == rewards.CodeUnavailable {
-		return rewards.ReversalOutcome{Refused: err}, nil
+	ctx context.Context, tx Tx, reward rewards.Reward, award *reversedAward, v rewards.Reversal,
+) (_ rewards.Reversal, takings []rewards.Taking, refused, err error) {
+	if award.lots == nil {
+		lots, err := r.lotsOf(ctx, tx, reward)
+		if rewards.CodeOf(err) == rewards.CodeUnavailable {
+			return v, nil, err, nil
+		}
+		if err != nil {
+			return v, nil, nil, err
+		}
+		award.lots = &lots
 	}
-	if err != nil {
-		return o, err
-	}
-	v, takings, err := lots.take(v, r.store.now())
-	if err != nil {
-		return o, err
-	}
-	if err := r.store.insertReversal(ctx, tx, v, n.Fingerprint()); err != nil {
-		return o, err
-	}
-	return rewards.ReversalOutcome{Reversal: v}, bookTakings(ctx, tx, v, takings)
+	v, takings, err = award.lots.take(v, r.store.now())
+	return v, takings, nil, err
 }
 
 // oneReward finds a reward.
@@ -219,12 +259,6 @@ func reversalsOf(ctx context.Context, tx Tx, r rewards.Reward) ([]rewards.Revers
 		WHERE app_id = ?1 AND reward_id = ?2 ORDER BY id`, r.AppID[:], r.ID[:])
 }
 
-// reversedOf is the sum of a reward's reversals.
-func reversedOf(ctx context.Context, tx Tx, r rewards.Reward) (sum money.USD, err error) {
-	list, err := reversalsOf(ctx, tx, r)
-	return rewards.SumOfReversals(list), err
-}
-
 // insertReversal stores a reversal.
 func (s *Store) insertReversal(ctx context.Context, tx Tx, r rewards.Reversal, f rewards.Fingerprint) error {
 	_, err := tx.Exec(ctx, `INSERT INTO reversals (`+reversalColumns+`, fingerprint)
@@ -237,13 +271,26 @@ func (s *Store) insertReversal(ctx context.Context, tx Tx, r rewards.Reversal, f
 	return s.addEvent(ctx, tx, r.AppID, rewards.EventReversalCompleted, r.ID[:])
 }
 
-// saveReversal stores that a reversal is complete.
-func (s *Store) saveReversal(ctx context.Context, tx Tx, r rewards.Reversal) error {
-	n, err := tx.Exec(ctx, `UPDATE reversals SET state = ?3, quantity = ?4, after_switch = ?5, completed_at = ?6
-		WHERE app_id = ?1 AND id = ?2 AND completed_at = 0`, r.AppID[:], r.ID[:], int64(r.State), int64(r.Quantity),
-		r.After, micros(r.CompletedAt))
-	if err := staleIf(n == 0, err); err != nil {
+// saveReversals stores that reversals are complete.
+func (s *Store) saveReversals(ctx context.Context, tx Tx, list []rewards.Reversal) error {
+	rows := make([][]any, len(list))
+	events := make([]rewards.EventRow, len(list))
+	now := s.now()
+	for i, r := range list {
+		rows[i] = []any{r.AppID[:], r.ID[:], int64(r.State), int64(r.Quantity), r.After, micros(r.CompletedAt)}
+		events[i] = rewards.EventRow{
+			AppID: r.AppID, Last: int64(i), Types: rewards.EventReversalCompleted, Subject: r.ID[:], At: now,
+		}
+	}
+	n, err := execRows(ctx, tx, `UPDATE reversals SET state = ?3, quantity = ?4, after_switch = ?5, completed_at = ?6
+		WHERE app_id = ?1 AND id = ?2 AND completed_at = 0`,
+		`UPDATE reversals v SET state = c.state, quantity = c.quantity, after_switch = c.after_switch,
+			completed_at = c.completed_at
+		FROM unnest(?1::bytea[], ?2::bytea[], ?3::bigint[], ?4::bigint[], ?5::bigint[], ?6::bigint[])
+			AS c (app_id, id, state, quantity, after_switch, completed_at)
+		WHERE v.app_id = c.app_id AND v.id = c.id AND v.completed_at = 0`, rows)
+	if err := staleIf(n < int64(len(list)), err); err != nil {
 		return err
 	}
-	return s.addEvent(ctx, tx, r.AppID, rewards.EventReversalCompleted, r.ID[:])
+	return addEvents(ctx, tx, now, events)
 }

@@ -132,11 +132,12 @@ func (s *Store) completeOrders(ctx context.Context, tx Tx, booked []bookedOrder)
 	if err := addEvents(ctx, tx, s.now(), events); err != nil {
 		return err
 	}
+	c := newCompleting(s)
 	for _, b := range booked {
 		if !b.reversals {
 			continue
 		}
-		if err := s.completeReversals(ctx, tx, b.order.ID, b.results); err != nil {
+		if err := c.order(ctx, tx, b.order.ID, b.results); err != nil {
 			return err
 		}
 	}

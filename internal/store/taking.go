@@ -22,7 +22,7 @@ type sinceSwitch struct {
 // take completes a reversal at now, with what it takes of the lots. It is completed after the earlier ones,
 // also if the process that completed those has a clock that is ahead, or if it is the same microsecond, which is
 // what the store keeps: they are replayed in this order.
-func (l sinceSwitch) take(v rewards.Reversal, now time.Time) (rewards.Reversal, []rewards.Taking, error) {
+func (l *sinceSwitch) take(v rewards.Reversal, now time.Time) (rewards.Reversal, []rewards.Taking, error) {
 	takings, err := l.Take(v.Amount)
 	var quantity money.Shares
 	for _, t := range takings {
@@ -33,7 +33,9 @@ func (l sinceSwitch) take(v rewards.Reversal, now time.Time) (rewards.Reversal, 
 	if now = now.Truncate(time.Microsecond); !now.After(l.last) {
 		now = l.last.Add(time.Microsecond)
 	}
-	return v.Complete(quantity, l.number, now), takings, err
+	v = v.Complete(quantity, l.number, now)
+	l.last = v.CompletedAt
+	return v, takings, err
 }
 
 // errNeedsLots means that the lots of an award must be computed from all awards of its user, which
@@ -88,7 +90,7 @@ func lastSwitch(ctx context.Context, tx Tx) (number int64, err error) {
 }
 
 // ownLots computes the lots of an award from its own book. It fails with errNeedsLots when that does
-// not suffice.
+// not suffice: a corporate action changed something that was bought before it.
 func ownLots(
 	ctx context.Context, tx Tx, r rewards.Reward, earlier []rewards.Reversal,
 ) (*rewards.AwardLots, error) {
@@ -101,10 +103,12 @@ func ownLots(
 	if err != nil {
 		return nil, err
 	}
-	changes := func(w rewards.Switch) bool { return !w.Unchanging() }
-	if slices.ContainsFunc(switches, changes) {
-		return nil, errNeedsLots
+	for _, w := range switches {
+		if !w.Unchanging() && slices.ContainsFunc(book.Parts, func(p rewards.Part) bool { return p.Before(w) }) {
+			return nil, errNeedsLots
+		}
 	}
+	switches = slices.DeleteFunc(switches, func(w rewards.Switch) bool { return !w.Unchanging() }) // all were before it
 	lots, err := rewards.ReplayBooks([]rewards.AwardBook{book}, switches)
 	return lots[r.ID], err
 }
@@ -255,17 +259,42 @@ func backsOfUser(
 	return of, err
 }
 
-// bookTakings gives to the house what a reversal took of its user's holdings.
-func bookTakings(ctx context.Context, tx Tx, v rewards.Reversal, takings []rewards.Taking) error {
-	for _, t := range takings {
-		_, err := tx.Exec(ctx, `INSERT INTO takings (app_id, reversal_id, asset_id, quantity, basis)
-			VALUES (?1, ?2, ?3, ?4, ?5)`, v.AppID[:], v.ID[:], int64(t.AssetID), int64(t.Quantity), int64(t.Basis))
-		if err != nil {
-			return err
+// takenBack is a completed reversal with what it takes.
+type takenBack struct {
+	rewards.Reversal
+
+	takings []rewards.Taking
+}
+
+// bookTakings gives to the house what reversals of one user took of the holdings.
+func bookTakings(ctx context.Context, tx Tx, list ...takenBack) error {
+	var rows [][]any
+	var sums []rewards.Taking
+	for _, v := range list {
+		for _, t := range v.takings {
+			rows = append(rows, []any{v.AppID[:], v.ID[:], int64(t.AssetID), int64(t.Quantity), int64(t.Basis)})
+			at := slices.IndexFunc(sums, func(sum rewards.Taking) bool { return sum.AssetID == t.AssetID })
+			if at < 0 {
+				sums = append(sums, t)
+				continue
+			}
+			sums[at].Quantity += t.Quantity
+			sums[at].Basis += t.Basis
 		}
+	}
+	if len(rows) == 0 {
+		return nil
+	}
+	_, err := execRows(ctx, tx, `INSERT INTO takings (app_id, reversal_id, asset_id, quantity, basis)
+		VALUES (?1, ?2, ?3, ?4, ?5)`, `INSERT INTO takings (app_id, reversal_id, asset_id, quantity, basis)
+		SELECT * FROM unnest(?1::bytea[], ?2::bytea[], ?3::bigint[], ?4::bigint[], ?5::bigint[])`, rows)
+	if err != nil {
+		return err
+	}
+	for _, t := range sums {
 		n, err := tx.Exec(ctx, `UPDATE holdings SET quantity = quantity - ?4, cost_basis = cost_basis - ?5
 			WHERE app_id = ?1 AND user_id = ?2 AND asset_id = ?3 AND quantity >= ?4 AND cost_basis >= ?5`,
-			v.AppID[:], v.UserID[:], int64(t.AssetID), int64(t.Quantity), int64(t.Basis))
+			list[0].AppID[:], list[0].UserID[:], int64(t.AssetID), int64(t.Quantity), int64(t.Basis))
 		if err != nil {
 			return err
 		}

@@ -34,6 +34,28 @@ func testReversalsWait(t *testing.T, w *World) {
 	}
 }
 
+// testReversalsAfterASplit: what was bought after a split is taken back by its own figures, what was bought before it
+// by those of all awards of the user.
+func testReversalsAfterASplit(t *testing.T, w *World) {
+	before := w.Give(t, 2_000_000)
+	check(t, w.Settle(t, w.Open(t), "filled", 10_000_001, dollar200))
+	w.SplitInTwo(t, "split")
+	w.sweep(t)
+	after := w.Give(t, 3_000_000)
+	v := w.reversed(t, w.back(after, 1_000_000))
+	check(t, w.Settle(t, w.Open(t), "filled", 30_000_001, dollar200))
+	w.wantHolding(t, 20_000_002+20_000_001, 4_000_000)
+	v, err := w.Reversal(t.Context(), v.AppID, v.ID)
+	check(t, err)
+	if second := w.reversed(t, w.back(after, 1_000_000)); v.Quantity != 10_000_000 || second.Quantity != 10_000_000 {
+		t.Errorf("a third of what was bought after the split is %s, then %s", v.Quantity, second.Quantity)
+	}
+	if v := w.reversed(t, w.back(before, 500_000)); v.Quantity != 5_000_000 {
+		t.Errorf("a quarter of what the split doubled is %s", v.Quantity)
+	}
+	w.wantHolding(t, 15_000_002+10_000_001, 2_500_000)
+}
+
 // testReversalsUndone: the undo of an action recomputes from the dollars what was taken back since.
 func testReversalsUndone(t *testing.T, w *World) {
 	r := w.Give(t, 2_000_000)
