@@ -9,6 +9,7 @@ import (
 	"stockrewards/internal/fulfillment"
 	"stockrewards/internal/money"
 	"stockrewards/internal/rewards"
+	shared "stockrewards/test/world"
 )
 
 // A brake keeps a reward recorded, with its alarm, until it is released.
@@ -120,6 +121,44 @@ func (w *world) limit() *limited {
 	l := &limited{Broker: newClient(w.wire)}
 	w.restartWith(w.store, l)
 	return l
+}
+
+// After an outage of all sends the orders are sent again. The look-ups before that leave room for it in the rate limit,
+// and orders that the broker's list does not show leave room for others.
+func TestLookUpsLeaveRoomToSend(t *testing.T) {
+	t.Parallel()
+	many := make([]string, 30)
+	for i := range many {
+		many[i] = fmt.Sprintf("S%02d", i)
+	}
+	inWorld(t, func(w *world) {
+		w.restartWith(w.store, shared.PacedBroker(w.wire, 160))
+		off := w.faulty(isSubmit, down)
+		list := make([]rewards.Reward, len(many))
+		for i, symbol := range many {
+			list[i] = w.give(symbol, 5*usd)
+		}
+		w.run(25 * time.Second)
+		off()
+		w.run(time.Minute)
+		w.wantAll(rewards.Executed, list...)
+		unlisted := true
+		w.wire.rewrite = func(o map[string]any) {
+			if unlisted && o["symbol"] != "AAPL" {
+				o["status"], o["filled_qty"], o["filled_avg_price"] = "accepted", "0", nil
+			}
+		}
+		w.faulty(isList, says(200, `[]`))
+		for i, symbol := range many[:15] {
+			list[i] = w.give(symbol, 5*usd)
+		}
+		w.run(time.Minute)
+		w.wantAfter(10*time.Second, w.give("AAPL", 5*usd), rewards.Executed)
+		unlisted = false
+		w.run(2 * time.Minute)
+		w.wantAll(rewards.Executed, list...)
+		w.wantBalanced(46)
+	}, patient, func(w *world) { w.stocks = many })
 }
 
 func TestNothingIsSentWhileTheMarketIsClosed(t *testing.T) {

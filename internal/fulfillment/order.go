@@ -35,10 +35,11 @@ func (w *Worker) advance(ctx context.Context, o rewards.Order, e rewards.Evidenc
 	}
 }
 
-// lookUp reads an order at the broker. What it finds is evidence in its turn.
+// lookUp reads an order at the broker. What it finds is evidence in its turn. Without room in the rate limit the next
+// poll looks it up: what is looked up must be sent again, and that takes a request too.
 func (w *Worker) lookUp(ctx context.Context, o rewards.Order, e rewards.Evidence) error {
-	if len(w.flights) >= maxFlights {
-		return nil // the next poll looks it up
+	if !w.ready() {
+		return nil
 	}
 	e.Source = e.Source.LookUp()
 	return w.dispatch(ctx, o, e, func(within context.Context) (rewards.BrokerOrder, bool, error) {

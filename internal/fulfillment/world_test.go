@@ -44,6 +44,7 @@ type world struct {
 	users     []rewards.User // all, the first is user
 	keys      int
 	hours     paper.Hours
+	stocks    []string // besides the usual ones
 
 	reportedID string // the client order id of the order that reports changes
 }
@@ -87,20 +88,25 @@ func (w *world) open() {
 	w.engine = shared.Engine(w.t)
 	w.store = w.openStore(time.Now)
 	const perUSD = 1_000_000_000
+	catalog := []paper.Asset{
+		{Symbol: "AAPL", Name: "Apple", Exchange: "NASDAQ", Price: 200 * perUSD},
+		{Symbol: "KO", Name: "Coca-Cola", Exchange: "NYSE", Price: 70 * perUSD},
+		{Symbol: "HALT", Name: "Halted", Exchange: "NYSE", Price: 10 * perUSD, NotTradable: true},
+	}
+	assets := []rewards.Asset{{Symbol: "AAPL"}, {Symbol: "KO"}, {Symbol: "HALT"}}
+	for _, symbol := range w.stocks {
+		catalog = append(catalog, paper.Asset{Symbol: symbol, Name: symbol, Exchange: "NYSE", Price: 50 * perUSD})
+		assets = append(assets, rewards.Asset{Symbol: symbol})
+	}
 	var err error
 	w.brokerage, err = paper.Open(w.t.Context(), ":memory:", paper.Options{
-		Hours: w.hours, Now: time.Now, Random: w.random, Control: true,
-		Catalog: []paper.Asset{
-			{Symbol: "AAPL", Name: "Apple", Exchange: "NASDAQ", Price: 200 * perUSD},
-			{Symbol: "KO", Name: "Coca-Cola", Exchange: "NYSE", Price: 70 * perUSD},
-			{Symbol: "HALT", Name: "Halted", Exchange: "NYSE", Price: 10 * perUSD, NotTradable: true},
-		},
+		Hours: w.hours, Now: time.Now, Random: w.random, Control: true, Catalog: catalog,
 	})
 	w.check(err)
 	w.t.Cleanup(func() { w.check(w.brokerage.Close()) })
 	w.wire = &wire{next: w.brokerage.Transport()}
 	w.client = newClient(w.brokerage.Transport())
-	w.check(w.store.SeedAssets(w.t.Context(), []rewards.Asset{{Symbol: "AAPL"}, {Symbol: "KO"}, {Symbol: "HALT"}}))
+	w.check(w.store.SeedAssets(w.t.Context(), assets))
 	w.app, _, err = w.store.CreateApp(w.t.Context(), "app", rewards.Key{})
 	w.check(err)
 	w.user = w.newUser(w.app)

@@ -125,10 +125,18 @@ func (o Order) reported(e Evidence) Step {
 	switch {
 	case merged.Proven(e.Now):
 		return Step{Kind: StepSettle, Order: merged}
+	case merged == o && e.Source == FromLookUp:
+		merged.NextAttemptAt = e.Now.Add(o.unchangedPause(e.Now))
 	case merged == o:
 		return Step{}
 	}
 	return Step{Kind: StepSave, Order: merged}
+}
+
+// unchangedPause is how long an order rests that a look-up found as it was, and that no list shows: a quarter of
+// its age. Many such orders would otherwise take all requests of the rate limit.
+func (o Order) unchangedPause(now time.Time) time.Duration {
+	return min(max(now.Sub(o.FirstAttemptAt)/4, minBackoff), maxBackoff)
 }
 
 // unanswered judges a send that the broker did not answer with the order.

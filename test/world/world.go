@@ -58,11 +58,14 @@ func Each[Case any](t *testing.T, cases map[string]Case, test func(*testing.T, C
 	}
 }
 
-// Broker returns a client of the brokerage that the transport leads to.
-func Broker(transport http.RoundTripper) *alpaca.Client {
+// Broker returns a client of the brokerage that the transport leads to, practically without a rate limit.
+func Broker(transport http.RoundTripper) *alpaca.Client { return PacedBroker(transport, 60_000) }
+
+// PacedBroker is Broker with a rate limit.
+func PacedBroker(transport http.RoundTripper, perMinute int) *alpaca.Client {
 	return alpaca.New(alpaca.Options{
 		TradingURL: "http://broker.test", DataURL: "http://broker.test", KeyID: "k", SecretKey: "s",
-		Transport: transport, RequestsPerMinute: 60_000,
+		Transport: transport, RequestsPerMinute: perMinute,
 	})
 }
 
