@@ -7,8 +7,9 @@ import (
 	"stockrewards/internal/rewards"
 )
 
-// send sends an order unless a brake forbids it. The brakes are read right before the send. Only a new order waits until
-// there is room in the rate limit. The others have just been looked up: they queue, or look-ups would take all the room.
+// send sends an order unless a brake forbids it. The brakes are read right before the send. Only a new order waits
+// until there is room in the rate limit. The others have just been looked up: they queue, or look-ups would take all
+// the room.
 func (w *Worker) send(ctx context.Context, o rewards.Order, clock rewards.MarketClock) (err error) {
 	braked := len(w.flights) >= maxFlights || o.State == rewards.OrderPlanned && !w.broker.Ready()
 	if !braked && clock.CanJump && w.actions.announced(o.AssetID) { // maybe over the date of the action

@@ -8,13 +8,13 @@ import (
 	"stockrewards/internal/rewards"
 )
 
-// Client writes come first. While clients write, every other writer pauses after each write: for a crowd
-// 24 times as long as the write took without its sync, otherwise eleven times. So fulfillment hardly delays recording.
+// Client writes come first. While clients write, every other writer pauses after each write: eleven times as long as
+// the write took without its sync, and 24 times beside more than twice a crowd. So fulfillment hardly delays recording.
 // When fulfillment is behind, a trial finds out whether clients record as much while it writes more: in the trial it
 // pauses a quarter as long as it wrote, and afterwards, if they do, a tenth, or not at all over PostgreSQL. Small
 // orders cost much for each reward, so it is not hurried otherwise. Without load it does not pause.
 const (
-	crowd       = 9                    // requests in a client write with which a pause is as long as the last write
+	crowd       = 9                    // requests in a client write from which on orders are smaller
 	behind      = 100                  // members of an order from which on fulfillment is behind
 	leastPause  = 1100                 // the shortest pause, in percent of that write
 	triedPause  = 25                   // the pause in a trial while fulfillment is behind, likewise

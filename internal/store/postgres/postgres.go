@@ -51,7 +51,6 @@ const (
 type Engine struct {
 	pool     *pgxpool.Pool
 	options  Options
-	url      string
 	turns    [turns]chan struct{} // one token each, so that one transaction of this process waits at the server
 	schema   int64                // the version of the schema that this program writes
 	failed   chan error
@@ -70,6 +69,7 @@ func Open(ctx context.Context, url string, o Options) (*Engine, error) {
 	if err != nil {
 		return nil, err
 	}
+	preferNewest(ctx, &config.ConnConfig.Config)
 	connects := new(atomic.Int64)
 	config.AfterConnect = func(context.Context, *pgx.Conn) error {
 		connects.Add(1)
@@ -82,7 +82,7 @@ func Open(ctx context.Context, url string, o Options) (*Engine, error) {
 	if o.PlansFor == 0 {
 		o.PlansFor = defaultPlansFor
 	}
-	e := &Engine{pool: pool, options: o, url: url, failed: make(chan error, 1), connects: connects}
+	e := &Engine{pool: pool, options: o, failed: make(chan error, 1), connects: connects}
 	for i := range e.turns {
 		e.turns[i] = make(chan struct{}, 1)
 	}
@@ -160,6 +160,7 @@ func settings() []setting {
 		{"statement_timeout", millis(statementTimeout)},
 		{"lock_timeout", millis(lockTimeout)},
 		{"idle_in_transaction_session_timeout", millis(idleTimeout)},
+		{"idle_session_timeout", "0"},
 		{"client_min_messages", "warning"}, // see noteWarning
 	}
 }

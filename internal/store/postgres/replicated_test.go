@@ -1,6 +1,7 @@
 package postgres_test
 
 import (
+	"context"
 	"errors"
 	"flag"
 	"fmt"
@@ -123,4 +124,45 @@ func TestAnswersStandOnTheStandby(t *testing.T) {
 		t.Errorf("the leader of before has epoch %d, want %d", again.Epoch, lease.Epoch+1)
 	}
 	check(t, w.SaveBrakes(t.Context(), again, rewards.Brakes{}))
+}
+
+// After a fail-over the old primary starts again, as a server that can be written. Neither a running engine nor a new
+// one uses it, although it comes first in the URL.
+func TestAnOldPrimaryThatComesBackIsNotUsed(t *testing.T) {
+	t.Parallel()
+	pair := pgtest.StartPair(t)
+	pair.Primary.Database(t, "rewards")
+	url := pair.URL("rewards")
+	w := storetest.NewWorld(t, open(t, url, postgres.Options{Connections: 2}))
+	old := pair.Primary
+	pair.FailOver(t)
+	record := func() { // until the server answers again
+		t.Helper()
+		ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+		defer cancel()
+		for {
+			_, err := w.RecordRewards(ctx, []rewards.NewReward{w.Request(t, 1_000_000)})
+			if err == nil {
+				return
+			}
+			if ctx.Err() != nil {
+				t.Fatal(err)
+			}
+			time.Sleep(50 * time.Millisecond)
+		}
+	}
+	record()
+	check(t, old.Run())
+	const times = 5
+	for range times {
+		pair.Primary.Must(t, "postgres", "select pg_terminate_backend(pid) from pg_stat_activity where datname = 'rewards'")
+		record()
+	}
+	seen := 0
+	check(t, open(t, url, postgres.Options{}).Read(t.Context(), func(ctx context.Context, tx store.Tx) error {
+		return tx.Query(ctx, func(row store.Row) error { return row.Scan(&seen) }, `SELECT count(*) FROM rewards`)
+	}))
+	if seen < 1+times {
+		t.Errorf("a new engine sees %d rewards", seen)
+	}
 }

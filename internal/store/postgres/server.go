@@ -59,15 +59,13 @@ func unknownParameter(err error) bool {
 	return ok && e.Code == protocolViolation && strings.Contains(e.Message, "startup parameter")
 }
 
-// findTimeline returns the SQL expression of the server's timeline. A standby that takes over begins the next one
-// (PostgreSQL: Continuous Archiving, Timelines). Some hosted servers have no such functions.
+// findTimeline returns timelineExpression, or that of an empty text where the server lacks it.
 func (e *Engine) findTimeline(ctx context.Context) string {
-	const expression = `left(pg_walfile_name(pg_current_wal_lsn()), 8)`
 	var shown string
-	if e.pool.QueryRow(ctx, `select `+expression).Scan(&shown) != nil {
+	if e.pool.QueryRow(ctx, `select `+timelineExpression).Scan(&shown) != nil {
 		return `''`
 	}
-	return expression
+	return timelineExpression
 }
 
 // Timeline is the SQL expression of what changes when another server takes over; an empty text where that is not known.
@@ -136,11 +134,4 @@ func (e *Engine) checkAccess(ctx context.Context, rights string) error {
 }
 
 // hosts is how many servers the URL names.
-func (e *Engine) hosts() int {
-	c := e.pool.Config().ConnConfig
-	seen := map[string]bool{fmt.Sprint(c.Host, c.Port): true}
-	for _, f := range c.Fallbacks {
-		seen[fmt.Sprint(f.Host, f.Port)] = true
-	}
-	return len(seen)
-}
+func (e *Engine) hosts() int { return len(serversOf(&e.pool.Config().ConnConfig.Config)) }

@@ -149,7 +149,7 @@ func abandon(conn *pgxpool.Conn) {
 // standby.
 const leaveTrace = "select pg_logical_emit_message(true, 'stockrewards', '')"
 
-// AcceptsColumns implements store.Columns.
+// AcceptsColumns implements store.ColumnTx.
 func (*session) AcceptsColumns() {}
 
 // send sends the statement once for each row of arguments, in one round trip. The first call

@@ -67,8 +67,8 @@ func unusable(path string, err error) error {
 	}
 }
 
-// clean reports whether a failed COMMIT certainly wrote nothing: the disk was full, or a
-// deferred constraint failed.
+// clean reports whether the process can go on after a failed COMMIT: the disk was full or a deferred constraint failed,
+// and nothing was written, or as noSpace says.
 func clean(full sqlite.ResultCode) bool {
 	switch full.ToPrimary() {
 	case sqlite.ResultFull, sqlite.ResultBusy, sqlite.ResultConstraint:
