@@ -70,7 +70,7 @@ func (w *Worker) compareAccount(ctx context.Context) error {
 // keepAlarms raises again the alarms of what a step without a known account does not look at.
 func (w *Worker) keepAlarms(ctx context.Context, live []rewards.Order) error {
 	for _, o := range live {
-		w.alarms.raiseOrder(o)
+		w.alarms.raiseOrder(o, w.now())
 	}
 	control, err := w.store.Control(ctx)
 	if err == nil {

@@ -34,12 +34,11 @@ func (a *alarms) begin(epoch int64, now time.Time) {
 func (a *alarms) raise(name, message string) { a.now[name] = message }
 
 // raiseOrder raises the alarm of an order that is quarantined or waits.
-func (a *alarms) raiseOrder(o rewards.Order) {
-	switch {
-	case o.State == rewards.OrderQuarantined:
+func (a *alarms) raiseOrder(o rewards.Order, now time.Time) {
+	if o.State == rewards.OrderQuarantined {
 		a.raise(rewards.AlarmOrderQuarantined+o.ID.String(), o.Symbol+": "+o.Reason)
-	case o.State != rewards.OrderResolved && o.Reason != "":
-		a.raise(rewards.AlarmOrderWaits+o.ID.String(), o.Symbol+": "+o.Reason)
+	} else if why := o.Waits(now); why != "" {
+		a.raise(rewards.AlarmOrderWaits+o.ID.String(), o.Symbol+": "+why)
 	}
 }
 

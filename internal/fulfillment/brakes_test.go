@@ -140,7 +140,7 @@ func TestLookUpsLeaveRoomToSend(t *testing.T) {
 		}
 		w.run(25 * time.Second)
 		off()
-		w.run(time.Minute)
+		w.run(45 * time.Second) // two requests for each order, and the polls
 		w.wantAll(rewards.Executed, list...)
 		unlisted := true
 		w.wire.rewrite = func(o map[string]any) {

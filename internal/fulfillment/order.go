@@ -60,7 +60,7 @@ func (w *Worker) save(ctx context.Context, before, after rewards.Order) error {
 // saved reports an order that was stored. A change of the next attempt's time alone is not logged.
 func (w *Worker) saved(ctx context.Context, before, after rewards.Order) {
 	w.entered(before.State, after.State)
-	w.alarms.raiseOrder(after)
+	w.alarms.raiseOrder(after, w.now())
 	if before.NextAttemptAt = after.NextAttemptAt; before != after {
 		w.logOrder(ctx, "order", after)
 	}

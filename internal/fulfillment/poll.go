@@ -24,7 +24,7 @@ func (w *Worker) poll(ctx context.Context, live []rewards.Order) (time.Duration,
 	sent := make([]rewards.Order, 0, len(live))
 	for _, o := range live {
 		w.heartbeat()
-		w.alarms.raiseOrder(o)
+		w.alarms.raiseOrder(o, w.now())
 		if _, waits := w.flights[o.ID]; waits {
 			continue // for the broker's answer
 		}

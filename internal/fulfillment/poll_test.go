@@ -167,6 +167,25 @@ func TestAStopWhileTheBrokerIsAskedIsNoAlarm(t *testing.T) {
 	})
 }
 
+// A day order cannot live for days. What the broker reports is believed, but somebody must know of it.
+func TestAnOrderThatNeverEndsRaisesAnAlarm(t *testing.T) {
+	t.Parallel()
+	inWorld(t, func(w *world) {
+		w.wire.rewrite = func(o map[string]any) {
+			o["status"], o["filled_qty"], o["filled_avg_price"] = "accepted", "0", nil
+		}
+		stuck := w.give("AAPL", 5*usd)
+		w.run(99 * time.Hour)
+		w.wantAlarm(rewards.AlarmOrderWaits, false)
+		w.run(2 * time.Hour)
+		w.wantAlarm(rewards.AlarmOrderWaits, true)
+		w.want(stuck, rewards.Executing)
+		w.wire.rewrite = nil
+		w.wantAfter(2*time.Minute, stuck, rewards.Executed)
+		w.wantAlarm(rewards.AlarmOrderWaits, false)
+	})
+}
+
 // An order that stays open while thousands follow makes no poll list them all: it is looked up, and the others are
 // booked as quickly as ever.
 func TestAnOldOrderIsLookedUp(t *testing.T) {

@@ -300,6 +300,21 @@ func (o Order) Carried() (money.USD, error) {
 	return min(cost, o.Notional), err
 }
 
+// longestLife is longer than any day order lives: one that is sent in the last seconds before a weekend with a holiday
+// expires at the close of the session after it.
+const longestLife = 100 * time.Hour
+
+// Waits is why an operator should look at the order although nothing needs a decision; "" if there is no reason.
+func (o Order) Waits(now time.Time) string {
+	switch {
+	case o.State == OrderResolved:
+		return ""
+	case o.State == OrderOpen && o.Reason == "" && now.Sub(o.FirstAttemptAt) > longestLife:
+		return "the broker still works on it, days after a day order ends"
+	}
+	return o.Reason
+}
+
 const (
 	minBackoff = time.Second
 	// maxBackoff is the longest pause before an order is looked up or sent again.

@@ -307,6 +307,48 @@ func TestTakeover(t *testing.T) {
 	})
 }
 
+// A process that cannot renew its lease sends nothing after it: another one may send the same.
+func TestNothingIsSentWithoutALease(t *testing.T) {
+	t.Parallel()
+	inWorld(t, func(t *testing.T, w *world) {
+		w.endpoint("https://a/", accept)
+		d, stop := w.dispatch("one")
+		time.Sleep(time.Second)
+		w.apart.Store(true)
+		time.Sleep(7 * time.Second) // the lease ends
+		w.events(10)
+		d.Nudge()
+		time.Sleep(time.Minute)
+		if n := len(w.received("https://a/")); n > 0 {
+			t.Errorf("%d requests without a lease", n)
+		}
+		w.apart.Store(false)
+		time.Sleep(10 * time.Second)
+		if n := len(w.received("https://a/")); n != 10 {
+			t.Errorf("%d requests with a lease again, want 10", n)
+		}
+		stop()
+	})
+}
+
+// A request that the end of this process cuts off is no failure of the receiver.
+func TestAStopIsNoFailureOfTheReceiver(t *testing.T) {
+	t.Parallel()
+	inWorld(t, func(t *testing.T, w *world) {
+		e := w.endpoint("https://a/", nil)
+		_, stop := w.dispatch("one")
+		time.Sleep(time.Second)
+		w.events(1)
+		time.Sleep(2 * time.Second)
+		stop()
+		after, err := w.WebhookEndpoint(t.Context(), e.AppID, e.ID)
+		check(t, err)
+		if n := len(w.received("https://a/")); n != 1 || len(w.statuses(e)) > 0 || !after.FailingSince.IsZero() {
+			t.Errorf("%d requests, stored %v, failing since %s", n, w.statuses(e), after.FailingSince)
+		}
+	})
+}
+
 // A replay sends again what comes after a sequence.
 func TestReplay(t *testing.T) {
 	t.Parallel()

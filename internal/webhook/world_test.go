@@ -32,6 +32,7 @@ type world struct {
 	schedule []time.Duration // the pauses before retries
 	read     atomic.Int64    // events that dispatchers read
 	stored   atomic.Int64    // the most deliveries that were stored in one transaction
+	apart    atomic.Bool     // no lease can be renewed
 
 	mu        sync.Mutex
 	receivers map[string]func(webhook.Request) rewards.WebhookAnswer // by URL
@@ -114,6 +115,16 @@ func (w *world) SaveWebhooks(
 	}
 	w.stored.Store(max(w.stored.Load(), int64(n)))
 	return w.World.SaveWebhooks(ctx, list)
+}
+
+// TakeWebhookShards implements webhook.Store.
+func (w *world) TakeWebhookShards(
+	ctx context.Context, holder string, ttl time.Duration, force bool,
+) (map[int]rewards.WebhookShard, error) {
+	if w.apart.Load() {
+		return nil, rewards.Unavailable("the database cannot be reached", nil)
+	}
+	return w.World.TakeWebhookShards(ctx, holder, ttl, force)
 }
 
 // WebhookAttempt implements webhook.Observer.

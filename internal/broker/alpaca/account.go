@@ -28,6 +28,9 @@ type wireAccount struct {
 
 func readAccount(w wireAccount) (rewards.BrokerAccount, error) {
 	power, err := w.BuyingPower.roundedUSD()
+	if errors.Is(err, errMissing) { // only id and status are required (Trading API: Account)
+		err = nil
+	}
 	if err == nil && w.ID == "" {
 		err = errors.New("no id")
 	}

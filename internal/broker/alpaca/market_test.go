@@ -127,7 +127,7 @@ func TestReading(t *testing.T) {
 		{"account suspended", `{"id":"a","status":"ACTIVE","buying_power":0,"trade_suspended_by_user":true}`, account, rewards.BrokerAccount{ID: "a", Status: "ACTIVE", Blocked: true}},
 		{"account closed", `{"id":"a","status":"ACCOUNT_CLOSED","buying_power":"0","account_blocked":true}`, account, rewards.BrokerAccount{ID: "a", Status: "ACCOUNT_CLOSED", Blocked: true}},
 		{"account without id", `{"status":"ACTIVE","buying_power":"1"}`, account, nil},
-		{"account without power", `{"id":"a","status":"ACTIVE"}`, account, nil},
+		{"account without power", `{"id":"a","status":"ACTIVE"}`, account, rewards.BrokerAccount{ID: "a", Status: "ACTIVE"}},
 		{"account with strange power", `{"id":"a","status":"ACTIVE","buying_power":"much"}`, account, nil},
 		{"positions", `[{"asset_id":"1","symbol":"A","qty":"5"},{"asset_id":"2","symbol":"B","qty":"-0.000000001","side":"short"}]`, positions, []rewards.Position{{AssetID: "1", Symbol: "A", Qty: 5 * money.Share}, {AssetID: "2", Symbol: "B", Qty: -1}}},
 		{"no positions", `[]`, positions, []rewards.Position{}},
