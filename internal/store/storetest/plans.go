@@ -199,6 +199,7 @@ func reversalExceptions() []exception {
 		{"FROM reversals WHERE app_id = ?1 AND id < ?2 ORDER BY", "", newest},
 		{"FROM reversals WHERE app_id = ?1 AND id < ?2 AND completed_at = 0", "reversals_open", newest},
 		{"FROM reversals WHERE app_id = ?1 AND id < ?2 AND completed_at > 0", "reversals_completed", newest},
+		{"FROM reversals WHERE app_id = ?1 AND completed_at = 0 LIMIT ?2", "reversals_open", "it counts up to the LIMIT"},
 		{"FROM reversals WHERE state = 3 LIMIT ?1 + 0", "reversals_ordered", "the index has what operators ordered, and there is a LIMIT"},
 		{"SELECT 1 FROM reversals v WHERE v.completed_at >= ?1", "reversals_since", "the reversals of days, for a dividend that is known late"},
 		{"SELECT v.app_id, v.user_id, coalesce((SELECT t.quantity", "", "the reversals of days, for a dividend that is known late"},
