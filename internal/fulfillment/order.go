@@ -36,7 +36,7 @@ func (w *Worker) advance(ctx context.Context, o rewards.Order, e rewards.Evidenc
 }
 
 // lookUp reads an order at the broker. What it finds is evidence in its turn. Without room in the rate limit the next
-// poll looks it up: what is looked up must be sent again, and that takes a request too.
+// poll looks it up: an order that is not found must be sent again, which takes a request too.
 func (w *Worker) lookUp(ctx context.Context, o rewards.Order, e rewards.Evidence) error {
 	if !w.ready() {
 		return nil

@@ -204,7 +204,7 @@ func (r *reversing) award(ctx context.Context, tx Tx, reward rewards.Reward) (*r
 	return r.awards[key], err
 }
 
-// wait lets a reversal wait for its reward, unless the app has too many that wait.
+// wait lets a reversal wait for its reward. It refuses it when the app has too many that wait.
 func (r *reversing) wait(ctx context.Context, tx Tx, v rewards.Reversal) (refused, err error) {
 	n, counted := r.pending[v.AppID]
 	if !counted {
