@@ -11,7 +11,6 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"syscall"
 	"testing"
 	"time"
@@ -28,7 +27,7 @@ const patience = 2 * time.Minute
 type site struct {
 	doors  []string
 	newApp func() string // creates an app and returns its key
-	down   *atomic.Int64 // number of stopped processes
+	killed *program      // nil if no process is
 	buys   bool          // rewards are bought
 }
 
@@ -239,7 +238,11 @@ func (r *round) count(status int) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.seen.statuses[status]++
-	if status != unknown && r.site.down != nil && r.site.down.Load() > 0 {
+	if status == unknown || r.site.killed == nil {
+		return
+	}
+	r.site.killed.answers.Add(1)
+	if r.site.killed.down.Load() > 0 {
 		r.seen.alone++
 	}
 }

@@ -57,7 +57,7 @@ func TestLinearizableThroughKillsOfAFleet(t *testing.T) {
 // playThroughKills plays while the processes are killed as often as the flag says.
 func (p *program) playThroughKills(all ...*process) tally {
 	p.t.Helper()
-	s := site{newApp: p.newApp, down: &p.down, buys: true}
+	s := site{newApp: p.newApp, killed: p, buys: true}
 	for _, one := range all {
 		s.doors = append(s.doors, one.door)
 	}

@@ -23,6 +23,7 @@ type program struct {
 	database string
 	apps     int
 	down     atomic.Int64 // number of stopped processes
+	answers  atomic.Int64 // number of answers that clients got
 }
 
 func build(t *testing.T, database string) *program {
@@ -89,13 +90,17 @@ func (p *process) kill() {
 	_ = p.cmd.Wait()
 }
 
-// torment kills and restarts the processes in turn, until quit is closed.
+// torment kills and restarts the processes in turn, until quit is closed. Between two kills clients get answers, on
+// a slow machine too: a history in which most outcomes are unknown takes too long to check.
 func (p *program) torment(quit <-chan struct{}, killed *atomic.Int64, all ...*process) {
 	for {
-		select {
-		case <-quit:
-			return
-		case <-time.After(time.Duration(30+rand.IntN(220)) * time.Millisecond):
+		enough := p.answers.Load() + 20 + rand.Int64N(80)
+		for wait := time.Duration(30+rand.IntN(220)) * time.Millisecond; wait > 0 || p.answers.Load() < enough; wait = 0 {
+			select {
+			case <-quit:
+				return
+			case <-time.After(max(wait, 5*time.Millisecond)):
+			}
 		}
 		victim := all[rand.IntN(len(all))]
 		p.down.Add(1)
