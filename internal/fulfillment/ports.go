@@ -43,7 +43,7 @@ type Broker interface {
 // Market knows the market's hours and prices.
 type Market interface {
 	// Clock is the market's hours now, in the broker's time. It fails with
-	// rewards.ErrClockRefused when the broker's clock is too far from ours.
+	// rewards.ErrClockRefused when the broker's clock cannot be trusted.
 	Clock(ctx context.Context) (rewards.MarketClock, error)
 	// ClockNow is what Clock is, read from the broker at this moment.
 	ClockNow(ctx context.Context) (rewards.MarketClock, error)

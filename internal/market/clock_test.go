@@ -45,6 +45,38 @@ func TestAClockFarFromOursIsRefused(t *testing.T) {
 	})
 }
 
+// A broker that goes on saying that the market is open until now is asked once a second, and its hours count for
+// two minutes. Then they are refused.
+func TestHoursThatHavePassed(t *testing.T) {
+	t.Parallel()
+	inWorld(t, func(w *world) {
+		closes := time.Now().Add(10 * time.Second)
+		w.feed.clock = rewards.MarketClock{Open: true, NextClose: closes, NextOpen: closes.Add(17 * time.Hour)}
+		_, err := w.Clock(w.t.Context())
+		w.check(err)
+		time.Sleep(time.Until(closes))
+		read := w.feed.clocks
+		const seconds = 120
+		for range 20 * seconds {
+			_, err := w.Clock(w.t.Context())
+			w.check(err)
+			time.Sleep(time.Second / 20)
+		}
+		if n := w.feed.clocks - read; n != seconds {
+			t.Errorf("the clock was read %d times in two minutes, want %d", n, seconds)
+		}
+		time.Sleep(time.Second)
+		if c, err := w.Clock(w.t.Context()); !errors.Is(err, rewards.ErrClockRefused) || c.Open {
+			t.Errorf("two minutes after the close: %+v, %v, want it refused", c, err)
+		}
+		w.feed.clock = rewards.MarketClock{NextOpen: closes.Add(17 * time.Hour), NextClose: closes.Add(24 * time.Hour)}
+		time.Sleep(5 * time.Second)
+		if c, err := w.Clock(w.t.Context()); err != nil || c.Open {
+			t.Errorf("the right hours: %+v, %v", c, err)
+		}
+	})
+}
+
 // When our clock is set back, an older reading is not valid for longer.
 func TestOurOwnClockSetBack(t *testing.T) {
 	t.Parallel()

@@ -46,6 +46,9 @@ const (
 	confirmEvery = 15 * time.Second
 	// clockEvery is how often the broker's clock is read.
 	clockEvery = 5 * time.Second
+	// clockLeast is how long a reading is valid at least: a broker may show for a moment that the market is open
+	// until now.
+	clockLeast = time.Second
 )
 
 // Market keeps the latest prices and hours. It is safe for concurrent use.
@@ -196,9 +199,9 @@ func (m *Market) Doubts() []string {
 }
 
 // Clock returns the market's hours in the broker's time; its Now is the broker's time at this
-// moment. It reads the broker's clock again after clockEvery and when the market has opened
-// or closed. It fails when the broker does not answer, and with rewards.ErrClockRefused when
-// its clock is too far from ours.
+// moment. It reads the broker's clock again after clockEvery, and when the market has opened
+// or closed, but not twice within clockLeast. It fails when the broker does not answer, and as
+// rewards.MarketClock.Trust does.
 func (m *Market) Clock(ctx context.Context) (rewards.MarketClock, error) {
 	m.mu.RLock()
 	c, at, refused, refusedAt := m.clock, m.clockAt, m.refused, m.refusedAt
@@ -206,7 +209,7 @@ func (m *Market) Clock(ctx context.Context) (rewards.MarketClock, error) {
 	now := m.now().Round(0) // wall clock: the monotonic clock stops while a machine sleeps
 	if age := now.Sub(at); recent(at, now) {
 		c.Now = c.Now.Add(age)
-		if c.Now.Before(c.NextChange()) {
+		if c.Now.Before(c.NextChange()) || age < clockLeast {
 			return c, nil
 		}
 	}

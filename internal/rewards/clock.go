@@ -10,13 +10,19 @@ import (
 const MaxClockSkew = 2 * time.Minute
 
 // ErrClockRefused reports that the broker's clock and ours are too far apart, so one of them
-// is wrong. Such a reading is used for nothing.
+// is wrong, or that it contradicts itself. Such a reading is used for nothing.
 var ErrClockRefused = errors.New("cannot trust the broker's clock")
 
 // Trust fails with ErrClockRefused when the broker's clock is more than MaxClockSkew before
 // asked or after answered, the times of the request and of the answer by our own clock. A
-// simulated clock is always trusted.
+// simulated clock may show any time. It also fails when the market should have opened or closed longer ago: such
+// hours are old, and nobody knows whether the market is open.
 func (c MarketClock) Trust(asked, answered time.Time) error {
+	if c.NextChange().Before(c.Now.Add(-MaxClockSkew)) {
+		does := map[bool]string{true: "closes", false: "opens"}[c.Open]
+		return fmt.Errorf("%w: at %s it says that the market next %s at %s; ask the broker",
+			ErrClockRefused, clockText(c.Now), does, clockText(c.NextChange()))
+	}
 	tooEarly := c.Now.Before(asked.Add(-MaxClockSkew))
 	tooLate := c.Now.After(answered.Add(MaxClockSkew))
 	if c.Simulated || !tooEarly && !tooLate {

@@ -8,7 +8,8 @@ import (
 	"stockrewards/internal/rewards"
 )
 
-// A broker's clock is trusted near our time; a simulated clock always.
+// A broker's clock is trusted near our time; a simulated clock at any time. No clock is that has missed the open or
+// the close.
 func TestABrokersClockIsTrustedNearOurs(t *testing.T) {
 	t.Parallel()
 	asked := time.Date(2026, 11, 22, 15, 0, 0, 0, time.UTC)
@@ -29,10 +30,27 @@ func TestABrokersClockIsTrustedNearOurs(t *testing.T) {
 		"2099, simulated":       {now: time.Date(2099, 1, 1, 0, 0, 0, 0, time.UTC), simulated: true, trusted: true},
 		"years ago, simulated":  {now: time.Date(1999, 1, 1, 0, 0, 0, 0, time.UTC), simulated: true, trusted: true},
 	} {
-		err := rewards.MarketClock{Now: test.now, Simulated: test.simulated}.Trust(asked, answered)
-		if (err == nil) != test.trusted || err != nil && !errors.Is(err, rewards.ErrClockRefused) {
-			t.Errorf("%s: trusted: %v, want %t", name, err, test.trusted)
+		c := rewards.MarketClock{
+			Now: test.now, Open: true, NextClose: test.now.Add(time.Hour), NextOpen: test.now.Add(18 * time.Hour),
+			Simulated: test.simulated,
 		}
+		wantTrust(t, name, c, asked, answered, test.trusted)
+		c.NextClose = c.Now.Add(-2 * time.Minute)
+		wantTrust(t, name+", to close two minutes ago", c, asked, answered, test.trusted)
+		c.NextClose = c.NextClose.Add(-time.Second)
+		wantTrust(t, name+", to close before", c, asked, answered, false)
+		c.Open = false
+		wantTrust(t, name+", closed since", c, asked, answered, test.trusted)
+		c.NextOpen = c.NextClose
+		wantTrust(t, name+", to open before", c, asked, answered, false)
+	}
+}
+
+func wantTrust(t *testing.T, name string, c rewards.MarketClock, asked, answered time.Time, want bool) {
+	t.Helper()
+	err := c.Trust(asked, answered)
+	if (err == nil) != want || err != nil && !errors.Is(err, rewards.ErrClockRefused) {
+		t.Errorf("%s: trusted: %v, want %t", name, err, want)
 	}
 }
 
