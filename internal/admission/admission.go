@@ -27,6 +27,7 @@ const (
 	Lookup             // reads a few rows by key
 	List               // reads many rows; the response may have megabytes
 	Batch              // stores up to a thousand rows; both bodies may have megabytes
+	Change             // stores something, in a separate transaction
 	kinds
 )
 
@@ -51,6 +52,7 @@ const (
 	perWrite                    = 250 * time.Microsecond
 	lookupsAlone, lookupsShared = 128, 8
 	batchesAlone, batchesShared = 2, 1 // one is decoded while the other is committed
+	changes                     = 1    // another app's write waits for one transaction at most
 	mostLists                   = 8    // below the connections to a database
 	sharedFor                   = time.Second
 )
@@ -84,9 +86,10 @@ func New() *Gate {
 	processors := runtime.GOMAXPROCS(0)
 	g := &Gate{
 		began: time.Now(), bodies: semaphore.NewWeighted(maxBodies),
-		alone: [kinds]int{writesAlone, lookupsAlone, min(mostLists, 2*processors), batchesAlone},
+		alone: [kinds]int{writesAlone, lookupsAlone, min(mostLists, 2*processors), batchesAlone, changes},
 		shared: [kinds]int{
 			writesPerProcessor * processors, lookupsShared, min(mostLists, max(1, processors/2)), batchesShared,
+			changes,
 		},
 	}
 	g.changed.Store(-int64(sharedFor))

@@ -120,6 +120,24 @@ func TestBatchesAtOnce(t *testing.T) {
 	})
 }
 
+// An app's changes, each a separate transaction, come one by one. Another app's write waits for one of them at most.
+func TestChangesOneByOne(t *testing.T) {
+	t.Parallel()
+	run(t, func(w *world) {
+		for range 2 { // alone, and beside another app
+			working, waiting := w.flood(app(1), admission.Change, 5)
+			if len(working) != 1 {
+				w.Errorf("%d changes of an app have a place, want 1", len(working))
+			}
+			for _, kind := range []admission.Kind{admission.Write, admission.Lookup, admission.List} {
+				w.pass(app(1), kind, "changes delay the app's other requests")
+			}
+			w.pass(app(2), admission.Change, "an app's changes delay another app's")
+			w.end(append(working, waiting...)...)
+		}
+	})
+}
+
 // The limit of concurrent requests includes waiting requests and unread responses.
 func TestRequestsAtOnce(t *testing.T) {
 	t.Parallel()

@@ -16,7 +16,7 @@ type route struct {
 	methods map[string]handler
 	open    bool           // no key required
 	reads   admission.Kind // of a GET
-	writes  admission.Kind // of a POST
+	writes  admission.Kind // of the others
 	maxBody int            // bytes of a POST's body; 0 means maxBody
 	noBody  bool           // a POST takes none
 }
@@ -85,7 +85,7 @@ func (s *server) routes() []route {
 
 // webhookRoutes are the routes about webhook endpoints.
 func (s *server) webhookRoutes() []route {
-	return []route{
+	all := []route{
 		{pattern: "/v1/webhook-endpoints", reads: admission.List, methods: map[string]handler{
 			http.MethodGet: s.listEndpoints, http.MethodPost: s.createEndpoint,
 		}},
@@ -106,6 +106,10 @@ func (s *server) webhookRoutes() []route {
 			methods: map[string]handler{http.MethodGet: s.listDeliveries},
 		},
 	}
+	for i := range all {
+		all[i].writes = admission.Change
+	}
+	return all
 }
 
 // find returns the route of a path and the value of its parameter. The route of an unknown

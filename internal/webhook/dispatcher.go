@@ -101,6 +101,7 @@ type Dispatcher struct {
 	locked   int // endpoints whose secrets no key opens
 	reload   bool
 	polled   time.Time
+	read     time.Time // when the endpoints were read last
 
 	mu     sync.Mutex
 	counts rewards.WebhookCounts
@@ -232,9 +233,11 @@ func (d *Dispatcher) poll(ctx, attempts context.Context, changes string) {
 		}
 	}
 	d.report(ctx, "cannot read the newest event", err)
-	if changes == d.changes && !d.reload {
+	// An app that changes its endpoints all the time does not make all of them be read all the time.
+	if changes == d.changes && !d.reload || !d.reload && d.now().Sub(d.read) < pollEvery {
 		return
 	}
+	d.read = d.now()
 	if err := d.readEndpoints(ctx, attempts); err != nil {
 		d.report(ctx, "cannot read the endpoints", err)
 		return

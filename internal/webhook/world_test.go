@@ -31,6 +31,7 @@ type world struct {
 
 	schedule []time.Duration // the pauses before retries
 	read     atomic.Int64    // events that dispatchers read
+	listed   atomic.Int64    // how often they read all endpoints
 	stored   atomic.Int64    // the most deliveries that were stored in one transaction
 	apart    atomic.Bool     // no lease can be renewed
 
@@ -103,6 +104,12 @@ func (w *world) EventsAfter(
 	page, err := w.World.EventsAfter(ctx, app, after, types, limit)
 	w.read.Add(int64(len(page.Events)))
 	return page, err
+}
+
+// AllWebhookEndpoints implements webhook.Store.
+func (w *world) AllWebhookEndpoints(ctx context.Context) ([]rewards.WebhookEndpoint, error) {
+	w.listed.Add(1)
+	return w.World.AllWebhookEndpoints(ctx)
 }
 
 // SaveWebhooks implements webhook.Store.
