@@ -32,6 +32,10 @@ func newBrowser(t *testing.T) *browser {
 	options := append(chromedp.DefaultExecAllocatorOptions[:], chromedp.ExecPath("chromium"), chromedp.NoSandbox)
 	ctx, cancel := chromedp.NewContext(context.Background(), chromedp.WithAllocatorOptions(options...))
 	b := &browser{t: t, ctx: ctx}
+	if err := chromedp.Listen(ctx, b.hear); err != nil { // a browser that did not start would be waited for
+		cancel()
+		t.Fatal("cannot start chromium, which `make test` installs: ", err)
+	}
 	t.Cleanup(func() {
 		defer cancel()
 		patient, stop := context.WithTimeout(ctx, 10*time.Second)
@@ -40,7 +44,6 @@ func newBrowser(t *testing.T) *browser {
 			t.Logf("the browser ended with %v", err)
 		}
 	})
-	noError(t, chromedp.Listen(ctx, b.hear))
 	return b
 }
 
