@@ -198,7 +198,7 @@ func runPage(t *testing.T, script string) {
 	cmd.Dir, cmd.WaitDelay = work, 10*time.Second // servers hold the output open when the page takes too long
 	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL, Setpgid: true}
 	cmd.Env = append(os.Environ(), "PATH="+bin+":"+os.Getenv("PATH"), "LOGS="+root,
-		"GOFLAGS="+os.Getenv("GOFLAGS")+" -pgo=off") // compiles less
+		"CGO_ENABLED=0", "GOFLAGS="+os.Getenv("GOFLAGS")+" -trimpath") // what the tests have compiled already
 	var out bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &out
 	err := cmd.Run()

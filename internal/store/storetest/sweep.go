@@ -20,12 +20,12 @@ type sweepCase struct {
 	size  int
 }
 
-// sweepCases are actions of AAPL. With more than 1,000 holders a sweep takes several transactions.
+// sweepCases are actions of AAPL. One of them has more than 1,000 holders, so that its sweep takes several transactions.
 func sweepCases() map[string]sweepCase {
 	const few, several = 40, 1_560
 	return map[string]sweepCase{
 		"SweepSplit": {
-			terms: rewards.Terms{Type: rewards.ActionForwardSplit, OldRate: "2", NewRate: "3"}, buys: "AAPL", size: several,
+			terms: rewards.Terms{Type: rewards.ActionForwardSplit, OldRate: "2", NewRate: "3"}, buys: "AAPL", size: few,
 		},
 		"SweepReverseSplit": { // the broker paid fractions in cash: the house owes them
 			terms: rewards.Terms{Type: rewards.ActionReverseSplit, OldRate: "10", NewRate: "1"}, more: -5 * money.Share,
