@@ -13,13 +13,14 @@ const noteSuffix = ".moved"
 const (
 	noteFormat = "files %d %d\n" // the inodes of the database and of its log
 	noteText   = "The database or its log was moved away, removed or replaced while a process used it.\n" +
-		"Stop the service and put both files back, or restore a backup. See docs/incidents.md.\n" +
-		"To open the files that are here now all the same, remove this one.\n"
+		"Stop the service and put both files back: the newest awards are in the log. See docs/incidents.md.\n" +
+		"To open the files that are here now all the same, as after restoring a backup, remove this one.\n"
 )
 
 // NoteMoved leaves a note beside a database, whose files were moved away, removed or replaced while a process used them
 // as it had opened them. What other processes would open in their place is not the database: SQLite would write the log
-// of one into the other, and delete it. So Prepare fails until the files are back, or a backup without a log is there.
+// of one into the other, and delete it; and a copy of the database without its log lacks the newest awards. So Prepare
+// fails until the files are back, or an operator removes the note.
 func NoteMoved(path string, database, log fs.FileInfo) error {
 	const ownerOnly = 0o600
 	note := fmt.Sprintf(noteFormat, inode(database), inode(log)) + noteText
@@ -40,11 +41,9 @@ func checkMoved(path string) error {
 	if err != nil {
 		return fmt.Errorf("cannot read %s: %w", path+noteSuffix, err)
 	}
-	here, size := found(path)
-	logHere, logSize := found(path + "-wal")
-	back := here == database && logHere == log
-	restored := size > 0 && here != database && logSize == 0
-	if !back && !restored {
+	here, _ := found(path)
+	logHere, _ := found(path + "-wal")
+	if here != database || logHere != log {
 		return fmt.Errorf("cannot open %s: this file or its log was moved away, removed or replaced while a process "+
 			"used it; %s says what to do", path, path+noteSuffix)
 	}

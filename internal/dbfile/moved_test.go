@@ -11,7 +11,7 @@ import (
 	"stockrewards/internal/dbfile"
 )
 
-// After the files of a database were moved away, only they are opened again, or a backup without a log.
+// After the files of a database were moved away, only they are opened again, unless an operator removes the note.
 func TestMovedFiles(t *testing.T) {
 	t.Parallel()
 	const opens = ""
@@ -24,7 +24,7 @@ func TestMovedFiles(t *testing.T) {
 		"the database is there":     {func(p string) error { return os.Rename(p+"-wal", p+".y") }, "moved away"},
 		"another database is there": {replace, "moved away"},
 		"both are back":             {func(string) error { return nil }, opens},
-		"a backup is there":         {func(p string) error { return errors.Join(replace(p), os.Remove(p+"-wal")) }, opens},
+		"a copy without the log":    {func(p string) error { return errors.Join(replace(p), os.Remove(p+"-wal")) }, "moved away"},
 		"an operator decides":       {func(p string) error { return errors.Join(replace(p), os.Remove(p+".moved")) }, opens},
 		"only the log, without a note": {
 			func(p string) error { return errors.Join(os.Remove(p), os.Remove(p+".moved")) },
