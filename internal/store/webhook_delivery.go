@@ -9,6 +9,22 @@ import (
 	"stockrewards/internal/rewards"
 )
 
+// The states of a delivery in SQL, and that it is of a test event. They are no parameters: the indexes are of pending
+// deliveries and of pending tests.
+const (
+	isPending   = `status = 1`
+	isDelivered = `status = 2`
+	isFailed    = `status = 3`
+	isTest      = `sequence < 0`
+)
+
+// These indexes are valid as long as the states are 1, 2 and 3.
+var (
+	_ = [1]int{}[rewards.DeliveryPending-1]
+	_ = [1]int{}[rewards.DeliveryDelivered-2]
+	_ = [1]int{}[rewards.DeliveryFailed-3]
+)
+
 const deliveryColumns = `app_id, endpoint_id, sequence, event_id, type, number, status, attempts, status_code, error,
 	answer, tried_at, next_at, body`
 
@@ -59,7 +75,7 @@ func (s *Store) AddWebhookTest(
 		}
 		waiting, lowest := 0, int64(0)
 		if _, err := fetchValues(ctx, tx, []any{&waiting}, `SELECT count(*) FROM webhook_deliveries
-			WHERE app_id = ?1 AND endpoint_id = ?2 AND status = 1 AND sequence < 0`, app[:], id[:]); err != nil {
+			WHERE app_id = ?1 AND endpoint_id = ?2 AND `+isPending+` AND `+isTest, app[:], id[:]); err != nil {
 			return err
 		}
 		if waiting >= rewards.MaxPendingTests {

@@ -149,8 +149,8 @@ func (o *Operator) redeliverPart(
 ) (count int64, err error) {
 	err = o.change(ctx, func(ctx context.Context, tx Tx) ([]rewards.Change, error) {
 		all := flag(event.IsZero())
-		if count, err = tx.Exec(ctx, `UPDATE webhook_deliveries SET status = 1, attempts = 0, next_at = 0
-			WHERE app_id = ?1 AND endpoint_id = ?2 AND sequence > ?5 AND sequence <= ?6 AND status = 3
+		if count, err = tx.Exec(ctx, `UPDATE webhook_deliveries SET `+isPending+`, attempts = 0, next_at = 0
+			WHERE app_id = ?1 AND endpoint_id = ?2 AND sequence > ?5 AND sequence <= ?6 AND `+isFailed+`
 			AND (?3 = 1 OR event_id = ?4)`,
 			e.AppID[:], e.ID[:], all, event[:], after, last); err != nil || count == 0 {
 			return nil, err

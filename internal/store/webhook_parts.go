@@ -60,11 +60,12 @@ func resendAfter(before, e rewards.WebhookEndpoint) resend {
 	switch {
 	case before.Disabled != "" && e.Disabled == "":
 		return resend{
-			beforeAll, ` AND (status = 1 AND (next_at > 0 OR attempts > 0) OR status = 3 AND sequence > 0)`,
-			`status = 1, attempts = 0, next_at = 0`,
+			beforeAll,
+			` AND (` + isPending + ` AND (next_at > 0 OR attempts > 0) OR ` + isFailed + ` AND sequence > 0)`,
+			isPending + `, attempts = 0, next_at = 0`,
 		}
 	case e.Cursor < before.Cursor:
-		return resend{e.Cursor, ` AND status = 1 AND next_at > 0`, `next_at = 0`}
+		return resend{e.Cursor, ` AND ` + isPending + ` AND next_at > 0`, `next_at = 0`}
 	}
 	return resend{}
 }

@@ -36,7 +36,7 @@ func (s *Store) PendingTests(ctx context.Context) ([]rewards.WebhookEndpointID, 
 	return readAll(ctx, s, func(row Row) (id rewards.WebhookEndpointID, err error) {
 		err = row.Scan(toID(&id))
 		return id, err
-	}, `SELECT endpoint_id FROM webhook_deliveries WHERE status = 1 AND sequence < 0
+	}, `SELECT endpoint_id FROM webhook_deliveries WHERE `+isPending+` AND `+isTest+`
 		GROUP BY app_id, endpoint_id ORDER BY app_id, endpoint_id`)
 }
 
@@ -47,7 +47,7 @@ func (s *Store) PendingAfterCursor(ctx context.Context, e rewards.WebhookEndpoin
 		err = row.Scan(&sequence)
 		return sequence, err
 	}, `SELECT sequence FROM webhook_deliveries
-		WHERE app_id = ?1 AND endpoint_id = ?2 AND sequence > ?3 AND status = 1`, e.AppID[:], e.ID[:], e.Cursor)
+		WHERE app_id = ?1 AND endpoint_id = ?2 AND sequence > ?3 AND `+isPending, e.AppID[:], e.ID[:], e.Cursor)
 }
 
 // DueDeliveries lists at most limit pending deliveries of an endpoint that are due, longest due first.
@@ -61,13 +61,13 @@ func (s *Store) DueDeliveries(
 			return err
 		}
 		due, err = fetchAll(ctx, tx, scanDelivery, `SELECT `+deliveryColumns+` FROM webhook_deliveries
-			WHERE app_id = ?1 AND endpoint_id = ?2 AND status = 1 AND next_at <= ?3
+			WHERE app_id = ?1 AND endpoint_id = ?2 AND `+isPending+` AND next_at <= ?3
 			ORDER BY next_at, sequence LIMIT ?4 + 0`, e.AppID[:], e.ID[:], micros(now), limit)
 		if err != nil {
 			return err
 		}
 		_, err = fetchValues(ctx, tx, []any{toTime{&next}}, `SELECT next_at FROM webhook_deliveries
-			WHERE app_id = ?1 AND endpoint_id = ?2 AND status = 1 AND next_at > ?3
+			WHERE app_id = ?1 AND endpoint_id = ?2 AND `+isPending+` AND next_at > ?3
 			ORDER BY next_at LIMIT 1`, e.AppID[:], e.ID[:], micros(now))
 		return err
 	})
@@ -87,8 +87,8 @@ func dueTests(
 			next = d.NextAt
 		}
 		return nil
-	}, `SELECT `+deliveryColumns+` FROM webhook_deliveries WHERE app_id = ?1 AND endpoint_id = ?2 AND sequence < 0
-		AND status = 1 ORDER BY sequence DESC LIMIT ?3 + 0`, e.AppID[:], e.ID[:], most)
+	}, `SELECT `+deliveryColumns+` FROM webhook_deliveries WHERE app_id = ?1 AND endpoint_id = ?2 AND `+isTest+`
+		AND `+isPending+` ORDER BY sequence DESC LIMIT ?3 + 0`, e.AppID[:], e.ID[:], most)
 	return due, next, err
 }
 
@@ -157,9 +157,10 @@ func saveProgress(ctx context.Context, tx Tx, list []rewards.WebhookProgress) er
 	if err := saveDeliveries(ctx, tx, deliveries); err != nil || len(trims) == 0 {
 		return err
 	}
-	_, err := tx.ExecEach(ctx, `DELETE FROM webhook_deliveries WHERE app_id = ?1 AND endpoint_id = ?2 AND status = 2
+	_, err := tx.ExecEach(ctx, `DELETE FROM webhook_deliveries
+		WHERE app_id = ?1 AND endpoint_id = ?2 AND `+isDelivered+`
 		AND (tried_at, sequence) < (SELECT tried_at, sequence FROM webhook_deliveries WHERE app_id = ?1
-		AND endpoint_id = ?2 AND status = 2 ORDER BY tried_at DESC, sequence DESC LIMIT 1 OFFSET ?3)`, trims)
+		AND endpoint_id = ?2 AND `+isDelivered+` ORDER BY tried_at DESC, sequence DESC LIMIT 1 OFFSET ?3)`, trims)
 	return err
 }
 
