@@ -49,8 +49,7 @@ type actionWatch struct {
 	entitled   map[string]time.Time // boundaries of dividends for which it is recorded who is entitled, by action
 	shortages  []rewards.Shortage
 
-	corrections []rewards.Correction        // of the last days
-	confirmed   map[string]rewards.Activity // corrections of fills, by the broker's order id
+	corrections []rewards.Correction // of the last days
 }
 
 // reading is a list of announcements of which some pages have been read.

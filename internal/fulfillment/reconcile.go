@@ -31,6 +31,8 @@ type comparison struct {
 
 	// corrected are fills that the broker shows otherwise than they are booked.
 	corrected map[string]corrected
+	// reported are the corrections that activities reported lately, by the activity's id.
+	reported map[string]reported
 }
 
 // corrected is a changed fill that must be shown twice, or confirmed by an activity, before it is
@@ -54,7 +56,7 @@ func shownOf(b rewards.BrokerOrder) shown { return shown{b.Status, b.FilledQty.S
 func (w *Worker) reconcile(ctx context.Context) (bool, error) {
 	now, every := w.now(), reconcileEvery
 	done := !w.compared.at.IsZero() && w.compared.epoch == w.lease.Epoch
-	if w.conflicts > 0 || len(w.compared.corrected) > 0 {
+	if w.conflicts > 0 || len(w.compared.corrected) > 0 || w.compared.awaits() {
 		every = reconcileSoon
 	}
 	if now.Before(w.compared.retryAt) || done && now.Sub(w.compared.at) < every {
@@ -87,9 +89,9 @@ func (w *Worker) compareFirst(ctx context.Context) error {
 	return err
 }
 
-// compareOrders compares the broker's orders since the last comparison, and once in each session
-// those of five days. It stores those with our prefix that are unknown to us or contradict a
-// final order.
+// compareOrders compares the broker's orders since the last comparison, once in each session those of five days, and
+// older ones of which an activity reports a correction. It stores those with our prefix that are unknown to us or
+// contradict a final order.
 func (w *Worker) compareOrders(ctx context.Context) error {
 	clock, err := w.market.Clock(ctx)
 	if err != nil {
@@ -110,14 +112,22 @@ func (w *Worker) compareOrders(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	listed, err = w.addCorrected(ctx, listed)
+	if err != nil {
+		return err
+	}
 	found, _, err := w.contradictions(ctx, w.ours(listed), clock)
 	if err == nil {
 		err = w.saveConflicts(ctx, found, present)
 	}
-	if err == nil && far {
+	if err != nil {
+		return err
+	}
+	w.compareReported(listed)
+	if far {
 		w.compared.session = session
 	}
-	return err
+	return nil
 }
 
 // compareListed compares the orders of a poll, except the polled ones, as far as they changed

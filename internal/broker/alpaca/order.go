@@ -10,6 +10,7 @@ import (
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
+	"github.com/google/uuid"
 
 	"stockrewards/internal/rewards"
 )
@@ -55,12 +56,28 @@ func (c *Client) OrderByClientID(ctx context.Context, clientOrderID string) (rew
 	}, oneOrder(clientOrderID))
 }
 
+// OrderByID reads an order by the broker's id, whoever placed it in the account. It fails with BrokerNotFound without a
+// request for what cannot be an id.
+func (c *Client) OrderByID(ctx context.Context, id string) (rewards.BrokerOrder, error) {
+	if _, err := uuid.Parse(id); err != nil {
+		return rewards.BrokerOrder{}, &rewards.BrokerError{Kind: rewards.BrokerNotFound, Message: err.Error()}
+	}
+	return ask(ctx, c, call{
+		operation: opOrder, host: c.trading, path: "/v2/orders/" + url.PathEscape(id),
+	}, matching(func(o rewards.BrokerOrder) bool { return o.ID == id }, "id"))
+}
+
 // oneOrder returns a reader of an answer about the order with that client order id.
 func oneOrder(clientOrderID string) func(wireOrder) (rewards.BrokerOrder, error) {
+	return matching(func(o rewards.BrokerOrder) bool { return o.ClientOrderID == clientOrderID }, "client_order_id")
+}
+
+// matching returns a reader of an answer about the order that is the one; member is by what.
+func matching(is func(rewards.BrokerOrder) bool, member string) func(wireOrder) (rewards.BrokerOrder, error) {
 	return func(w wireOrder) (rewards.BrokerOrder, error) {
 		o, err := readOrder(w)
-		if err == nil && o.ClientOrderID != clientOrderID {
-			err = errors.New("another client_order_id")
+		if err == nil && !is(o) {
+			err = errors.New("another " + member)
 		}
 		if err != nil {
 			return rewards.BrokerOrder{}, err

@@ -17,6 +17,7 @@ import (
 type Broker interface {
 	Submit(ctx context.Context, r rewards.OrderRequest) (rewards.BrokerOrder, error)
 	OrderByClientID(ctx context.Context, clientOrderID string) (rewards.BrokerOrder, error)
+	OrderByID(ctx context.Context, id string) (rewards.BrokerOrder, error)
 	Orders(ctx context.Context, after time.Time, between func(context.Context) error) ([]rewards.BrokerOrder, error)
 	Clock(ctx context.Context) (rewards.MarketClock, error)
 	Assets(ctx context.Context) ([]rewards.BrokerAsset, error)

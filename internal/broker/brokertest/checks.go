@@ -25,6 +25,9 @@ func testFill(t *testing.T, w World) {
 	w.Advance(settleTime)
 	filled := call(t, w.Broker.OrderByClientID, request.ClientOrderID)
 	matches(t, filled, request)
+	if diff := cmp.Diff(filled, call(t, w.Broker.OrderByID, placed.ID)); diff != "" {
+		t.Errorf("by the broker's id the order is another one (-by client order id +by id):\n%s", diff)
+	}
 	if filled.ID != placed.ID || filled.Status != "filled" {
 		t.Errorf("after %s the order is %+v, want %s filled", settleTime, filled, placed.ID)
 	}
@@ -73,6 +76,10 @@ func testNotFound(t *testing.T, w World) {
 	t.Helper()
 	_, err := w.Broker.OrderByClientID(t.Context(), "never-sent")
 	wantKind(t, err, rewards.BrokerNotFound, "")
+	for _, id := range []string{"61e69015-8549-4bfd-b9c3-01e75843f47d", "", "..", "../account", "a?b"} {
+		_, err := w.Broker.OrderByID(t.Context(), id)
+		wantKind(t, err, rewards.BrokerNotFound, "")
+	}
 }
 
 func testRefusals(t *testing.T, w World) {
