@@ -10,6 +10,7 @@ import (
 const (
 	readEvery    = time.Second // between two reads of the store, at least
 	readTimeout  = 5 * time.Second
+	readBriefly  = time.Second     // of a caller that can do with what was read last
 	writeTimeout = 2 * time.Second // of the write that probes the store
 
 	weaknessEvery   = time.Minute // between two reads of the server's settings, at least
@@ -36,9 +37,12 @@ func newCached[T any](every, timeout time.Duration, fetch func(context.Context) 
 
 var errSlow = errors.New("no answer in time")
 
-// get returns the value, at most one interval old. It fails with errSlow after the
-// timeout; the fetch then continues for later callers.
-func (c *cached[T]) get(ctx context.Context) (value T, err error) {
+// get returns the value, at most one interval old. After the timeout it fails with errSlow, and returns the value that
+// was fetched last; the fetch then continues for later callers.
+func (c *cached[T]) get(ctx context.Context) (T, error) { return c.within(ctx, c.timeout) }
+
+// within is get with another timeout.
+func (c *cached[T]) within(ctx context.Context, timeout time.Duration) (T, error) {
 	c.mu.Lock()
 	if !c.at.IsZero() && time.Since(c.at) < c.every {
 		defer c.mu.Unlock()
@@ -50,18 +54,22 @@ func (c *cached[T]) get(ctx context.Context) (value T, err error) {
 	}
 	running := c.running
 	c.mu.Unlock()
-	timer := time.NewTimer(c.timeout)
+	timer := time.NewTimer(timeout)
 	defer timer.Stop()
+	var late error
 	select {
 	case <-running:
-		c.mu.Lock()
-		defer c.mu.Unlock()
-		return c.value, c.err
 	case <-timer.C:
-		return value, errSlow
+		late = errSlow
 	case <-ctx.Done():
-		return value, ctx.Err()
+		late = ctx.Err()
 	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if late != nil {
+		return c.value, late
+	}
+	return c.value, c.err
 }
 
 func (c *cached[T]) run(ctx context.Context, done chan struct{}) {
