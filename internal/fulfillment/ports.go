@@ -17,7 +17,7 @@ type Broker interface {
 	// OrderByClientID reads an order. BrokerNotFound does not prove that the order will never
 	// appear.
 	OrderByClientID(ctx context.Context, clientOrderID string) (rewards.BrokerOrder, error)
-	// OrderByID reads an order of the account by the broker's id. It fails with BrokerNotFound when there is none.
+	// OrderByID reads an order of the account by the broker's id. Without such an order it fails with BrokerNotFound.
 	OrderByID(ctx context.Context, id string) (rewards.BrokerOrder, error)
 	// Orders lists every order submitted after a moment of the broker's time. It calls between before each page but
 	// the first, and fails with its error.

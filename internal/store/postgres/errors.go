@@ -45,6 +45,8 @@ func classify(err error) error {
 		return rewards.Unavailable("the outcome of the commit is unknown", err)
 	case state == lockNotAvailable, state == canceled, deadlocked(err):
 		return busy(err)
+	case state == tooManyConnections:
+		return rewards.Unavailable("the database has no free connection", err)
 	case class == "53":
 		return rewards.Unavailable("the database has no room", err)
 	case state == insufficientPrivilege, state == "42P01", state == "42703":
@@ -72,6 +74,9 @@ func ended(ctx context.Context, err error) error {
 
 // canceled is the SQLSTATE of a statement that timed out.
 const canceled = "57014"
+
+// tooManyConnections is the SQLSTATE of a server, role or database that accepts no more connections.
+const tooManyConnections = "53300"
 
 // errNotBegun marks an error before the transaction began.
 var errNotBegun = errors.New("postgres: the transaction did not begin")
