@@ -1,6 +1,8 @@
 package dbfile
 
 import (
+	"bytes"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -50,14 +52,36 @@ func checkMoved(path string) error {
 	return os.Remove(path + noteSuffix)
 }
 
-// checkLog fails when a log is there without its database: SQLite would begin an empty database, and delete the log.
+// checkLog fails when a log is there without its database: SQLite would begin an empty database, and delete the log. It
+// also fails when the log is missing, and its index says that a part of it is not in the database.
 func checkLog(path string) error {
 	_, size := found(path)
-	if _, log := found(path + "-wal"); log > 0 && size == 0 {
+	_, log := found(path + "-wal")
+	_, err := os.Lstat(path + "-wal")
+	switch {
+	case log > 0 && size == 0:
 		return fmt.Errorf("cannot open %s: it is missing or empty, but its log %s-wal has %d bytes; "+
 			"put the database file back", path, path, log)
+	case errors.Is(err, fs.ErrNotExist) && size > 0 && logNeeded(path+"-shm"):
+		return fmt.Errorf("cannot open %s: its log %s-wal is missing, which has the newest awards; put it back "+
+			"(if this is a restored backup, remove %s-shm)", path, path, path)
 	}
 	return nil
+}
+
+// logNeeded reports whether the index of a log says that the log has pages which are not in the database. A process
+// that ends normally removes the index before the log. Nothing of this process has the database open while its log is
+// missing, so closing the index releases no lock.
+//
+// Source: "WAL-Index Header" in SQLite's page about the format of the WAL.
+func logNeeded(path string) bool {
+	const header, pages = 48, 16 // bytes of a header, and where it has the number of the log's pages
+	const copied = 2 * header    // the header is there twice, and then how many of its pages are in the database
+	index, err := os.ReadFile(path)
+	if err != nil || len(index) < copied+4 || !bytes.Equal(index[:header], index[header:copied]) {
+		return false
+	}
+	return binary.NativeEndian.Uint32(index[pages:]) > binary.NativeEndian.Uint32(index[copied:])
 }
 
 // found returns a file's inode and size; 0 without one.

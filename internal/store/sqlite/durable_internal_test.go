@@ -128,3 +128,35 @@ func TestAReplacedFileStopsTheEngine(t *testing.T) {
 		_ = e.Close()
 	}
 }
+
+// After a kill a database is not opened without its log, unless everything in that is in the database as well.
+func TestAMissingLogIsNoticed(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "rewards.db")
+	e, err := Open(t.Context(), path, Options{})
+	check(t, err)
+	t.Cleanup(func() { check(t, e.Close()) })
+	check(t, e.Write(t.Context(), func(ctx context.Context, tx store.Tx) error {
+		_, err := tx.Exec(ctx, `INSERT INTO settings (name, value) VALUES ('a', '')`)
+		return err
+	}))
+	withoutLog := func() error {
+		folder := t.TempDir()
+		for _, suffix := range []string{"", "-shm"} {
+			content, err := os.ReadFile(path + suffix) // which releases locks that nobody else waits for
+			check(t, err)
+			check(t, os.WriteFile(filepath.Join(folder, "rewards.db"+suffix), content, 0o600))
+		}
+		copied, err := Open(t.Context(), filepath.Join(folder, "rewards.db"), Options{})
+		if err == nil {
+			check(t, copied.Close())
+		}
+		return err
+	}
+	if err := withoutLog(); err == nil || !strings.Contains(err.Error(), "rewards.db-wal is missing") {
+		t.Errorf("without its log it is opened: %v", err)
+	}
+	_, _, err = e.carry.pages(t.Context(), "PASSIVE")
+	check(t, err)
+	check(t, withoutLog())
+}
