@@ -180,7 +180,7 @@ func CheckRead(path string) error {
 			}
 		}
 	}
-	return checkMoved(target)
+	return cmp.Or(checkMoved(target), checkLog(target))
 }
 
 func checkKind(path string, info fs.FileInfo) error {

@@ -7,7 +7,8 @@ import (
 	"fmt"
 	"net/url"
 
-	_ "modernc.org/sqlite" // the driver
+	"modernc.org/sqlite" // the driver
+	lib "modernc.org/sqlite/lib"
 
 	"stockrewards/internal/dbfile"
 )
@@ -41,9 +42,20 @@ func OpenSQLite(ctx context.Context, path string) (*SQLite, error) {
 	}
 	s := &SQLite{db: db}
 	if err := s.begin(ctx); err != nil {
-		return nil, errors.Join(fmt.Errorf("cannot open %s: %w", path, err), s.Close())
+		return nil, errors.Join(fmt.Errorf("cannot open %s: %w", path, inWords(err)), s.Close())
 	}
 	return s, nil
+}
+
+// inWords adds what is missing to the error of a file whose log SQLite cannot make or read.
+func inWords(err error) error {
+	if e, ok := errors.AsType[*sqlite.Error](err); ok {
+		const primary = 0xff
+		if code := e.Code() & primary; code == lib.SQLITE_READONLY || code == lib.SQLITE_CANTOPEN {
+			return fmt.Errorf("this user must be able to write to its folder, where the log is: %w", err)
+		}
+	}
+	return err
 }
 
 // begin starts the transaction; its first read fixes the snapshot.

@@ -9,6 +9,9 @@ import (
 	"strings"
 	"testing"
 
+	"zombiezen.com/go/sqlite"
+
+	"stockrewards/internal/rewards"
 	"stockrewards/internal/store"
 )
 
@@ -159,4 +162,17 @@ func TestAMissingLogIsNoticed(t *testing.T) {
 	_, _, err = e.carry.pages(t.Context(), "PASSIVE")
 	check(t, err)
 	check(t, withoutLog())
+}
+
+// A disk that is full for the index of the log is said to be full, and not to be failing.
+func TestTheIndexHasNoRoom(t *testing.T) {
+	t.Parallel()
+	for full, want := range map[sqlite.ResultCode]string{
+		sqlite.ResultIOErrSHMSize: "the disk is full", sqlite.ResultFull: "the disk is full",
+		sqlite.ResultIOErrWrite: "the database cannot be used now",
+	} {
+		if e, ok := errors.AsType[*rewards.Error](classify(full.ToError())); !ok || e.Message != want {
+			t.Errorf("%s: %v, want %q", full, e, want)
+		}
+	}
 }

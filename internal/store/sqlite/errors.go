@@ -88,9 +88,11 @@ func noSpace(full sqlite.ResultCode) bool {
 // classify wraps errors of the database in CodeUnavailable. Errors of the domain and of single
 // rows stay as they are.
 func classify(err error) error {
-	switch code(err).ToPrimary() { //nolint:exhaustive // others stay as they are
-	case sqlite.ResultFull:
+	full := code(err)
+	if full.ToPrimary() == sqlite.ResultFull || noSpace(full) {
 		return rewards.Unavailable("the disk is full", err)
+	}
+	switch full.ToPrimary() { //nolint:exhaustive // others stay as they are
 	case sqlite.ResultBusy, sqlite.ResultLocked:
 		return busy(err)
 	case sqlite.ResultReadOnly, sqlite.ResultCantOpen, sqlite.ResultIOErr, sqlite.ResultNoMem:
