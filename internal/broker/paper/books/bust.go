@@ -24,18 +24,48 @@ func (b *Books) Bust(ctx context.Context, clientOrderID string, filled money.Sha
 		if l := b.Exchange.ByID(o.AssetID); l != nil {
 			o.Symbol = l.Symbol // it may have been renamed
 		}
-		if err := o.bust(ctx, tx, filled, now); err != nil {
+		change, err := o.changeNow(ctx, tx, filled)
+		if err != nil {
+			return err
+		}
+		if err := o.bust(ctx, tx, filled, change, now); err != nil {
 			return err
 		}
 		key, err := b.ids.Next()
 		if err != nil {
 			return err
 		}
-		return o.correction(ctx, tx, filled, key, now)
+		return o.correction(ctx, tx, filled, change, key, now)
 	})
 }
 
-func (o *Order) bust(ctx context.Context, tx *sql.Tx, filled money.Shares, now time.Time) error {
+// changeNow is what the position changes by when the order bought another number of shares, in the units of now: the
+// splits and stock dividends since then have multiplied what it bought.
+func (o *Order) changeNow(ctx context.Context, tx *sql.Tx, filled money.Shares) (money.Shares, error) {
+	rows, err := tx.QueryContext(ctx, selectAction+`WHERE asset_id = ?1 AND state = ?2 AND happens_at > ?3
+		AND type IN (?4, ?5, ?6) AND stage <> ?7 ORDER BY happens_at, seq`,
+		o.AssetID, ActionHappened, stored(o.EndedAt), ForwardSplit, ReverseSplit, StockDividend, stageConvert)
+	since, err := scanAll(rows, err, scanAction)
+	if err != nil {
+		return 0, err
+	}
+	before, after := o.FilledQty, filled
+	for _, a := range since {
+		t, err := ReadTerms(a.Type, a.Terms)
+		if err != nil {
+			return 0, err
+		}
+		for _, qty := range []*money.Shares{&before, &after} {
+			a.counted = *qty
+			if *qty, err = a.result(t); err != nil {
+				return 0, apierror.Unprocessable("the quantity is too large")
+			}
+		}
+	}
+	return after - before, nil
+}
+
+func (o *Order) bust(ctx context.Context, tx *sql.Tx, filled, change money.Shares, now time.Time) error {
 	if o.State == StateOpen || o.Side != SideBuy || o.FilledQty == 0 || filled <= 0 {
 		return apierror.Unprocessable("only an ended buy with a fill can be busted, and not to zero shares")
 	}
@@ -56,7 +86,7 @@ func (o *Order) bust(ctx context.Context, tx *sql.Tx, filled money.Shares, now t
 		return err
 	}
 	cost := value - o.FilledValue
-	p.Qty, err = money.AddShares(p.Qty, filled-o.FilledQty)
+	p.Qty, err = money.AddShares(p.Qty, change)
 	if err != nil || p.Qty < held || cost > funds.BuyingPower() {
 		return apierror.Unprocessable("the account lacks the shares or the cash for this change")
 	}
@@ -69,7 +99,9 @@ func (o *Order) bust(ctx context.Context, tx *sql.Tx, filled money.Shares, now t
 
 // correction writes the activity of a bust, or of a correction to more shares. It names the
 // latest activity of the order as the one that it corrects.
-func (o *Order) correction(ctx context.Context, tx *sql.Tx, filled money.Shares, key string, now time.Time) error {
+func (o *Order) correction(
+	ctx context.Context, tx *sql.Tx, filled, change money.Shares, key string, now time.Time,
+) error {
 	var previous sql.NullString // null: the fill is older than the activities
 	err := tx.QueryRowContext(ctx, "SELECT max(id) FROM activities WHERE type = ?1 AND body ->> '$.order_id' = ?2",
 		ActivityFill, o.ID).Scan(&previous)
@@ -82,7 +114,7 @@ func (o *Order) correction(ctx context.Context, tx *sql.Tx, filled money.Shares,
 	}
 	a := activity{ActivityFill, now, key, map[string]string{
 		"order_id": o.ID, "order_status": string(o.State), "type": kind, "side": o.Side, "symbol": o.Symbol,
-		"qty": (filled - o.FilledQty).String(), "price": o.FilledPrice.String(), "cum_qty": filled.String(),
+		"qty": change.String(), "price": o.FilledPrice.String(), "cum_qty": filled.String(),
 		"leaves_qty": "0", "transaction_time": now.Format(time.RFC3339Nano),
 	}}
 	if previous.Valid {
