@@ -112,6 +112,9 @@ func New(o Options) (*Admin, error) {
 		if err == nil && o.Server != nil {
 			err = o.Server.CheckAccess(ctx)
 		}
+		if err != nil && ctx.Err() != nil {
+			err = errSlow
+		}
 		return struct{}{}, err
 	})
 	a.weakness = newCached(weaknessEvery, weaknessTimeout, func(ctx context.Context) (string, error) {

@@ -72,6 +72,10 @@ func TestNotReadyWhileTheDiskHangs(t *testing.T) {
 		if took := time.Since(began); took > 2*time.Second {
 			t.Errorf("it took %s", took)
 		}
+		time.Sleep(2500 * time.Millisecond) // the try has ended
+		if r := w.ready(t, 503); r.Reason.Code != "books_slow" {
+			t.Errorf("after the try has ended: %+v", r)
+		}
 		close(w.hang)
 		w.mu.Lock()
 		w.hang = nil

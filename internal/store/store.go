@@ -36,6 +36,8 @@ type Store struct {
 
 	doubted atomic.Int32 // for how many batches users are doubted
 
+	keysUnread atomic.Bool // no key could be read, when one was presented last
+
 	index *rewardIndex // over SQLite
 
 	segments *columnSegments // over PostgreSQL

@@ -175,10 +175,15 @@ func (s *Store) CheckClock() error { return s.guard(s.ids.Next()) }
 
 // CheckWrites reports whether clients can write to the store. It relies on a write for clients that just failed, or on
 // a recent committed write, or else makes a small one as for clients, who do not wait for what the leader or a command
-// does. It fails with CodeUnavailable, and when CheckClock does.
+// does. When no key could be read, it reads one. It fails with CodeUnavailable, and when CheckClock does.
 func (s *Store) CheckWrites(ctx context.Context) error {
 	if err := s.CheckClock(); err != nil {
 		return err
+	}
+	if s.keysUnread.Load() { // nobody gets as far as writing
+		if _, _, err := s.AppByKey(ctx, rewards.KeyHash{}); rewards.CodeOf(err) == rewards.CodeUnavailable {
+			return err
+		}
 	}
 	now := s.now()
 	written, refused := s.engine.last()

@@ -127,4 +127,14 @@ func testCheckWrites(t *testing.T, w *World) {
 	expect("the database is back, which nobody has tried", 0, rewards.CodeUnavailable)
 	w.Advance(2 * time.Second)
 	expect("the database is back", 1, 0)
+	byKey := func() error {
+		_, _, err := s.AppByKey(t.Context(), rewards.KeyHash{1})
+		return err
+	}
+	e.unread = rewards.Unavailable("keys are locked", nil)
+	wantCode(t, byKey(), rewards.CodeUnavailable)
+	check(t, s.SetPaused(t.Context(), ""))
+	expect("no key can be read", 0, rewards.CodeUnavailable)
+	e.unread = nil
+	expect("keys can be read again, and a write succeeded meanwhile", 0, 0)
 }
