@@ -159,7 +159,10 @@ func TestAMissingLogIsNoticed(t *testing.T) {
 	if err := withoutLog(); err == nil || !strings.Contains(err.Error(), "rewards.db-wal is missing") {
 		t.Errorf("without its log it is opened: %v", err)
 	}
-	_, _, err = e.carry.pages(t.Context(), "PASSIVE")
+	other, err := connect(t.Context(), fileName(path))
+	check(t, err)
+	t.Cleanup(func() { check(t, other.close()) })
+	_, err = other.Exec(t.Context(), "PRAGMA wal_checkpoint(PASSIVE)")
 	check(t, err)
 	check(t, withoutLog())
 }
