@@ -32,8 +32,9 @@ func (s *Store) AppByKey(ctx context.Context, hash rewards.KeyHash) (k rewards.K
 		a, found, err = fetchOne(ctx, tx, scanApp, `SELECT `+appColumns+` FROM apps WHERE id = ?1`, k.AppID[:])
 		return err
 	})
-	if ctx.Err() == nil {
-		s.keysUnread.Store(rewards.CodeOf(err) == rewards.CodeUnavailable)
+	unread := rewards.CodeOf(err) == rewards.CodeUnavailable
+	if s.keysUnread.Load() != unread && ctx.Err() == nil {
+		s.keysUnread.Store(unread)
 	}
 	if err == nil && !found {
 		err = notFound("no such key")
