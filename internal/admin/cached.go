@@ -10,7 +10,7 @@ import (
 const (
 	readEvery    = time.Second // between two reads of the store, at least
 	readTimeout  = 5 * time.Second
-	readBriefly  = time.Second     // of a caller that can do with what was read last
+	readBriefly  = time.Second     // timeout of a caller that accepts the last value
 	writeTimeout = 2 * time.Second // of the write that probes the store
 
 	weaknessEvery   = time.Minute // between two reads of the server's settings, at least
@@ -37,11 +37,11 @@ func newCached[T any](every, timeout time.Duration, fetch func(context.Context) 
 
 var errSlow = errors.New("no answer in time")
 
-// get returns the value, at most one interval old. After the timeout it fails with errSlow, and returns the value that
-// was fetched last; the fetch then continues for later callers.
+// get returns the value, at most one interval old. When it fails it returns the value that was fetched last. After the
+// timeout it fails with errSlow; the fetch then continues for later callers.
 func (c *cached[T]) get(ctx context.Context) (T, error) { return c.within(ctx, c.timeout) }
 
-// within is get with another timeout.
+// within is get, but waits no longer than timeout.
 func (c *cached[T]) within(ctx context.Context, timeout time.Duration) (T, error) {
 	c.mu.Lock()
 	if !c.at.IsZero() && time.Since(c.at) < c.every {
@@ -78,6 +78,9 @@ func (c *cached[T]) run(ctx context.Context, done chan struct{}) {
 	value, err := c.fetch(ctx)
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.value, c.err, c.at, c.running = value, err, time.Now(), nil
+	c.err, c.at, c.running = err, time.Now(), nil
+	if err == nil {
+		c.value = value
+	}
 	close(done)
 }

@@ -33,7 +33,7 @@ const (
 )
 
 // readyz answers 200 while rewards can be recorded. Other problems are warnings in its
-// body. It answers within about two seconds, whatever hangs: who asks waits for five at most.
+// body. It answers within about two seconds, whatever hangs: load balancers wait for five.
 func (a *Admin) readyz(w http.ResponseWriter, r *http.Request) {
 	warnings := make(chan []warning, 1)
 	go func() { warnings <- a.warnings(r.Context()) }()

@@ -94,13 +94,16 @@ func TestReadyWhileReadsHang(t *testing.T) {
 		w.ready(t, 200)
 		w.hang, w.writable = make(chan struct{}), true
 		time.Sleep(1100 * time.Millisecond)
-		began := time.Now()
-		r := w.ready(t, 200)
-		if len(r.Warnings) != 2 || r.Warnings[0].Code != "books_not_readable" || r.Warnings[1].Code != "ordering_paused" {
-			t.Errorf("%+v", r)
-		}
-		if took := time.Since(began); took > time.Second {
-			t.Errorf("it took %s", took)
+		for range 10 {
+			began := time.Now()
+			r := w.ready(t, 200)
+			if len(r.Warnings) != 2 || r.Warnings[0].Code != "books_not_readable" || r.Warnings[1].Code != "ordering_paused" {
+				t.Errorf("%+v", r)
+			}
+			if took := time.Since(began); took > time.Second {
+				t.Errorf("it took %s", took)
+			}
+			time.Sleep(4 * time.Second)
 		}
 		close(w.hang)
 	})

@@ -15,6 +15,7 @@ const (
 	activitiesBack  = 40 * 24 * time.Hour // that the first reading covers
 	activitiesAgain = 24 * time.Hour      // that the next ones cover: an activity may come late
 	fillsAgain      = 10 * time.Minute    // that each reading of fills covers
+	fillsBack       = 24 * time.Hour      // that one covers at most, after fills could not be read
 	// activitiesSilence is how long reading the activities may fail without an alarm.
 	activitiesSilence = 10 * time.Minute
 )
@@ -41,6 +42,8 @@ func (a *activityWatch) begin(now time.Time) {
 	switch {
 	case a.fills && a.filled.IsZero():
 		a.after = now.Add(-fillsAgain)
+	case a.fills && now.Sub(a.filled) > fillsBack:
+		a.after = now.Add(-fillsBack)
 	case a.fills:
 		a.after = a.filled.Add(-fillsAgain)
 	case a.readAt.IsZero():
@@ -59,13 +62,16 @@ func (a *activityWatch) end() {
 	a.readAt, a.fills = a.begun, a.begun.Sub(a.filled) >= activitiesEvery
 }
 
-// fail starts the readings over. When fills cannot be read to the end, the next reading covers the last minutes only,
-// so that it does not grow for ever.
+// errEndless is that of a list with too many pages.
+var errEndless = errors.New("the list does not end")
+
+// fail starts the readings over. When there are too many fills, the next reading covers the last minutes only, so that
+// it does not grow for ever.
 func (a *activityWatch) fail(now time.Time, err error) {
 	if a.trouble == "" {
 		a.since = now
 	}
-	if a.fills {
+	if a.fills && errors.Is(err, errEndless) {
 		a.filled = time.Time{}
 	}
 	a.ofFills, a.token, a.fills, a.trouble = a.fills, "", false, err.Error()
@@ -113,7 +119,7 @@ func (w *Worker) readActivities(ctx context.Context, clock rewards.MarketClock) 
 	defer cancel()
 	page, next, err := w.broker.Activities(within, a.category(), a.after, a.token)
 	if err == nil && a.pages >= maxPages {
-		err = errors.New("the list does not end")
+		err = errEndless
 	}
 	if err != nil {
 		a.fail(now, err)

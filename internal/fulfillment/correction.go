@@ -12,97 +12,100 @@ import (
 // correctionAlarm is how long a corrected fill has an alarm.
 const correctionAlarm = 24 * time.Hour
 
-// reportedFor is how long a reported correction is kept. The activities of the last minutes are read repeatedly.
-const reportedFor = 24 * time.Hour
+const (
+	reportedFor  = 24 * time.Hour // activities of the last minutes are read repeatedly
+	mostReported = 10_000
+	mostLookUps  = 5 // in a comparison: the next one, a minute later, has the others
+)
 
-// reported is a correction of a fill that an activity reports.
+// reported is the newest correction of an order's fill that an activity reports.
 type reported struct {
 	rewards.Activity
 	at   time.Time // ours, when it was read
 	done bool      // it was compared with our books, or it is about another program's order
 }
 
-// awaits reports whether reported corrections are still to be compared.
-func (c *comparison) awaits() bool {
-	for _, r := range c.reported {
-		if !r.done {
-			return true
+// awaits reports whether reported corrections are still to be compared. It forgets old ones.
+func (c *comparison) awaits(now time.Time) bool {
+	waits := false
+	for id, r := range c.reported {
+		if now.Sub(r.at) > reportedFor {
+			delete(c.reported, id)
+			continue
 		}
+		waits = waits || !r.done
 	}
-	return false
+	return waits
 }
 
 // noteCorrection notes an activity that corrects a fill, and makes the next comparison due.
 func (w *Worker) noteCorrection(n rewards.Activity) {
 	c := &w.compared
-	if _, known := c.reported[n.ID]; known || !n.CorrectsFill() {
+	before, known := c.reported[n.OrderID]
+	if !n.CorrectsFill() || known && !newer(n, before.Activity) || len(c.reported) >= mostReported {
 		return
 	}
 	if c.reported == nil {
 		c.reported = make(map[string]reported)
 	}
-	c.reported[n.ID] = reported{Activity: n, at: w.now()}
+	c.reported[n.OrderID] = reported{Activity: n, at: w.now()}
 	c.session = time.Time{} // five days
 	if !c.at.IsZero() {     // the first comparison is still to come
 		c.at = c.at.Add(-reconcileEvery)
 	}
 }
 
-// addCorrected adds the orders of reported corrections that a list lacks, because they are older. Those for which the
-// rate limit has no room now come with the next comparison.
+// newer reports whether an activity came after another one of the same order.
+func newer(a, b rewards.Activity) bool {
+	return a.CreatedAt.After(b.CreatedAt) || a.CreatedAt.Equal(b.CreatedAt) && a.ID > b.ID
+}
+
+// addCorrected adds the orders of reported corrections that a list lacks, because they are older. One that cannot be
+// read now is looked up again by a later comparison: it stops none.
 func (w *Worker) addCorrected(ctx context.Context, listed []rewards.BrokerOrder) ([]rewards.BrokerOrder, error) {
 	has := make(map[string]bool)
 	for _, b := range listed {
 		has[b.ID] = true
 	}
+	within, cancel := context.WithTimeout(ctx, pagePatience)
+	defer cancel()
+	asked := 0
 	for id, r := range w.compared.reported {
-		if r.done || has[r.OrderID] || !w.ready() {
+		if r.done || has[id] || asked == mostLookUps || within.Err() != nil || !w.ready() {
 			continue
 		}
+		asked++
 		w.heartbeat()
-		if err := w.stillLeads(ctx); err != nil {
-			return nil, err
+		b, err := w.broker.OrderByID(within, id)
+		if err != nil {
+			w.log.WarnContext(ctx, "cannot read an order whose fill was corrected, will retry",
+				slog.String("order", id), slog.Any("error", err))
+			continue
 		}
-		b, err := w.broker.OrderByID(ctx, r.OrderID)
-		switch {
-		case rewards.BrokerKindOf(err) == rewards.BrokerNotFound:
-			r.done = true
-			w.compared.reported[id] = r
-		case err != nil:
-			return nil, err
-		default:
-			has[b.ID] = true
-			listed = append(listed, b)
-		}
+		listed = append(listed, b)
 	}
-	return listed, nil
+	if asked == 0 {
+		return listed, nil
+	}
+	return listed, w.stillLeads(ctx)
 }
 
-// compareReported notes which reported corrections have been compared with our books, and forgets old ones. A
-// correction that the broker's order does not show yet is compared again.
+// compareReported notes which reported corrections have been compared with our books. A correction that the broker's
+// order does not show yet is compared again.
 func (w *Worker) compareReported(listed []rewards.BrokerOrder) {
-	shown := make(map[string]rewards.BrokerOrder)
 	for _, b := range listed {
-		shown[b.ID] = b
-	}
-	for id, r := range w.compared.reported {
-		b, known := shown[r.OrderID]
+		r, known := w.compared.reported[b.ID]
 		if known && (b.FilledQty == r.CumQty || !strings.HasPrefix(b.ClientOrderID, w.cfg.Prefix)) {
 			r.done = true
-		}
-		w.compared.reported[id] = r
-		if w.now().Sub(r.at) > reportedFor {
-			delete(w.compared.reported, id)
+			w.compared.reported[b.ID] = r
 		}
 	}
 }
 
 // confirmed returns the activity that reports what the broker's order shows. Its ID is "" without one.
 func (c *comparison) confirmed(b rewards.BrokerOrder) rewards.Activity {
-	for _, r := range c.reported {
-		if r.OrderID == b.ID && r.CumQty == b.FilledQty {
-			return r.Activity
-		}
+	if r := c.reported[b.ID]; r.CumQty == b.FilledQty {
+		return r.Activity
 	}
 	return rewards.Activity{}
 }

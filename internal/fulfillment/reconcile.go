@@ -31,7 +31,7 @@ type comparison struct {
 
 	// corrected are fills that the broker shows otherwise than they are booked.
 	corrected map[string]corrected
-	// reported are the corrections that activities reported lately, by the activity's id.
+	// reported are the corrections that activities reported lately, by the broker's id of the order.
 	reported map[string]reported
 }
 
@@ -56,7 +56,7 @@ func shownOf(b rewards.BrokerOrder) shown { return shown{b.Status, b.FilledQty.S
 func (w *Worker) reconcile(ctx context.Context) (bool, error) {
 	now, every := w.now(), reconcileEvery
 	done := !w.compared.at.IsZero() && w.compared.epoch == w.lease.Epoch
-	if w.conflicts > 0 || len(w.compared.corrected) > 0 || w.compared.awaits() {
+	if w.conflicts > 0 || len(w.compared.corrected) > 0 || w.compared.awaits(now) {
 		every = reconcileSoon
 	}
 	if now.Before(w.compared.retryAt) || done && now.Sub(w.compared.at) < every {

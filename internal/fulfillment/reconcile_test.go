@@ -2,8 +2,6 @@ package fulfillment_test
 
 import (
 	"context"
-	"net/http"
-	"strings"
 	"testing"
 	"time"
 
@@ -229,54 +227,6 @@ func TestABustIsTheHouses(t *testing.T) {
 		w.wantBalance()
 		w.run(25 * time.Hour)
 		w.wantAlarm(rewards.AlarmFillCorrected, false)
-	})
-}
-
-// An activity reports the correction of an order that no comparison lists any more: it is looked up, and booked at
-// once. What the activity reports too early is looked up until the broker's order shows it. Another program's order is
-// looked up once.
-func TestACorrectionOfAnOldOrder(t *testing.T) {
-	t.Parallel()
-	inWorlds(t, map[string]bool{"at once": false, "shown later": true}, func(w *world, later bool) {
-		w.wantAfter(5*time.Second, w.give("AAPL", 1000*usd), rewards.Executed)
-		booked := w.orders()[0]
-		const foreign = "of-another-program"
-		w.strange(foreign)
-		w.run(time.Minute)
-		time.Sleep(9 * 24 * time.Hour)
-		w.restart()
-		w.run(time.Minute)
-		w.restart()
-		w.run(time.Minute)
-		lookedUp := 0
-		w.wire.fault = func(r *http.Request, carry carrier) (*http.Response, error) {
-			if strings.HasPrefix(r.URL.Path, "/v2/orders/") {
-				lookedUp++
-			}
-			return carry()
-		}
-		held := w.holding(w.user, "AAPL")
-		w.check(w.brokerage.Bust(w.t.Context(), foreign, money.Share/1000))
-		w.check(w.brokerage.Bust(w.t.Context(), booked.ClientOrderID, booked.FilledQty-money.Share))
-		if later {
-			w.corrects(booked.ClientOrderID, booked.FilledQty.String())
-			w.run(10 * time.Minute)
-			w.wantAlarm(rewards.AlarmFillCorrected, false)
-			w.wire.rewrite = nil
-		} else {
-			w.corrects(foreign, "0.5") // never what the activity reports
-		}
-		w.run(90 * time.Second)
-		w.wantAlarm(rewards.AlarmFillCorrected+booked.ClientOrderID, true)
-		w.wantAlarm(rewards.AlarmConflict, false)
-		if got := w.house("AAPL"); got != -money.Share || w.holding(w.user, "AAPL") != held {
-			w.t.Errorf("the house has %s, %+v became %+v", got, held, w.holding(w.user, "AAPL"))
-		}
-		before := lookedUp
-		w.run(time.Hour)
-		if lookedUp > before || lookedUp < 1 {
-			w.t.Errorf("%d look-ups by the broker's id, and %d in the hour after", before, lookedUp-before)
-		}
 	})
 }
 

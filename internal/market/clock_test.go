@@ -54,8 +54,15 @@ func TestHoursThatHavePassed(t *testing.T) {
 		w.feed.clock = rewards.MarketClock{Open: true, NextClose: closes, NextOpen: closes.Add(17 * time.Hour)}
 		_, err := w.Clock(w.t.Context())
 		w.check(err)
-		time.Sleep(time.Until(closes))
+		time.Sleep(time.Until(closes) - time.Second/2)
+		_, err = w.Clock(w.t.Context())
+		w.check(err)
+		time.Sleep(time.Second / 2) // which is younger than a second, but from before the close
 		read := w.feed.clocks
+		if _, err := w.Clock(w.t.Context()); err != nil || w.feed.clocks != read+1 {
+			t.Errorf("at the close it is read %d times (%v), want once", w.feed.clocks-read, err)
+		}
+		read = w.feed.clocks - 1
 		const seconds = 120
 		for range 20 * seconds {
 			_, err := w.Clock(w.t.Context())

@@ -46,8 +46,7 @@ const (
 	confirmEvery = 15 * time.Second
 	// clockEvery is how often the broker's clock is read.
 	clockEvery = 5 * time.Second
-	// clockLeast is how long a reading is valid at least: a broker may show for a moment that the market is open
-	// until now.
+	// clockLeast is how long a reading is valid whose hours have passed: a broker may show them for a moment.
 	clockLeast = time.Second
 )
 
@@ -200,16 +199,17 @@ func (m *Market) Doubts() []string {
 
 // Clock returns the market's hours in the broker's time; its Now is the broker's time at this
 // moment. It reads the broker's clock again after clockEvery, and when the market has opened
-// or closed, but not twice within clockLeast. It fails when the broker does not answer, and as
-// rewards.MarketClock.Trust does.
+// or closed. While the broker goes on showing the hours from before that, it reads them once in clockLeast. It fails
+// when the broker does not answer, and as rewards.MarketClock.Trust does.
 func (m *Market) Clock(ctx context.Context) (rewards.MarketClock, error) {
 	m.mu.RLock()
 	c, at, refused, refusedAt := m.clock, m.clockAt, m.refused, m.refusedAt
 	m.mu.RUnlock()
 	now := m.now().Round(0) // wall clock: the monotonic clock stops while a machine sleeps
 	if age := now.Sub(at); recent(at, now) {
+		passed := !c.Now.Before(c.NextChange()) // when it was read
 		c.Now = c.Now.Add(age)
-		if c.Now.Before(c.NextChange()) || age < clockLeast {
+		if c.Now.Before(c.NextChange()) || passed && age < clockLeast {
 			return c, nil
 		}
 	}

@@ -8,8 +8,8 @@ import (
 	"stockrewards/internal/rewards"
 )
 
-// A broker's clock is trusted near our time; a simulated clock at any time. No clock is that has missed the open or
-// the close.
+// A broker's clock is trusted near our time; a simulated clock at any time. A clock whose next open or close has passed
+// is refused.
 func TestABrokersClockIsTrustedNearOurs(t *testing.T) {
 	t.Parallel()
 	asked := time.Date(2026, 11, 22, 15, 0, 0, 0, time.UTC)

@@ -36,7 +36,7 @@ type Store struct {
 
 	doubted atomic.Int32 // for how many batches users are doubted
 
-	keysUnread atomic.Bool // no key could be read, when one was presented last
+	keysUnread atomic.Bool // the last look-up of a key failed
 
 	index *rewardIndex // over SQLite
 

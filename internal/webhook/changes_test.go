@@ -8,7 +8,7 @@ import (
 )
 
 // An app that changes an endpoint all the time does not make all endpoints be read each time. What it changed last is
-// in force at once.
+// in force within 250 milliseconds.
 func TestEndpointsThatChangeAllTheTime(t *testing.T) {
 	t.Parallel()
 	inWorld(t, func(t *testing.T, w *world) {

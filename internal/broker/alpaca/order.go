@@ -72,7 +72,7 @@ func oneOrder(clientOrderID string) func(wireOrder) (rewards.BrokerOrder, error)
 	return matching(func(o rewards.BrokerOrder) bool { return o.ClientOrderID == clientOrderID }, "client_order_id")
 }
 
-// matching returns a reader of an answer about the order that is the one; member is by what.
+// matching returns a reader of an answer that fails unless is accepts the order; member names what that compares.
 func matching(is func(rewards.BrokerOrder) bool, member string) func(wireOrder) (rewards.BrokerOrder, error) {
 	return func(w wireOrder) (rewards.BrokerOrder, error) {
 		o, err := readOrder(w)
