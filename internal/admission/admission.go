@@ -52,7 +52,7 @@ const (
 	perWrite                    = 250 * time.Microsecond
 	lookupsAlone, lookupsShared = 128, 8
 	batchesAlone, batchesShared = 2, 1 // one is decoded while the other is committed
-	changes                     = 1    // another app's write waits for one transaction at most
+	changesAlone, changesShared = 4, 1 // another app's write waits for one transaction at most
 	mostLists                   = 8    // below the connections to a database
 	sharedFor                   = time.Second
 )
@@ -86,10 +86,10 @@ func New() *Gate {
 	processors := runtime.GOMAXPROCS(0)
 	g := &Gate{
 		began: time.Now(), bodies: semaphore.NewWeighted(maxBodies),
-		alone: [kinds]int{writesAlone, lookupsAlone, min(mostLists, 2*processors), batchesAlone, changes},
+		alone: [kinds]int{writesAlone, lookupsAlone, min(mostLists, 2*processors), batchesAlone, changesAlone},
 		shared: [kinds]int{
 			writesPerProcessor * processors, lookupsShared, min(mostLists, max(1, processors/2)), batchesShared,
-			changes,
+			changesShared,
 		},
 	}
 	g.changed.Store(-int64(sharedFor))
