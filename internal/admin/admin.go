@@ -112,7 +112,7 @@ func New(o Options) (*Admin, error) {
 		if err == nil && o.Server != nil {
 			err = o.Server.CheckAccess(ctx)
 		}
-		if err != nil && ctx.Err() != nil {
+		if err != nil && ctx.Err() != nil { // whatever it says, the time of the try is over
 			err = errSlow
 		}
 		return struct{}{}, err

@@ -1,6 +1,7 @@
 package admin
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"sync"
@@ -66,10 +67,7 @@ func (c *cached[T]) within(ctx context.Context, timeout time.Duration) (T, error
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if late != nil {
-		return c.value, late
-	}
-	return c.value, c.err
+	return c.value, cmp.Or(late, c.err)
 }
 
 func (c *cached[T]) run(ctx context.Context, done chan struct{}) {

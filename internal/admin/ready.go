@@ -37,7 +37,8 @@ const (
 func (a *Admin) readyz(w http.ResponseWriter, r *http.Request) {
 	warnings := make(chan []warning, 1)
 	go func() { warnings <- a.warnings(r.Context()) }()
-	body, status := readiness{Status: "ready", Reason: a.notReady(r.Context()), Warnings: <-warnings}, http.StatusOK
+	reason := a.notReady(r.Context())
+	body, status := readiness{Status: "ready", Reason: reason, Warnings: <-warnings}, http.StatusOK
 	if body.Reason != nil {
 		body.Status, status = "notReady", http.StatusServiceUnavailable
 	}

@@ -16,7 +16,7 @@ type route struct {
 	methods map[string]handler
 	open    bool           // no key required
 	reads   admission.Kind // of a GET
-	writes  admission.Kind // of the others
+	writes  admission.Kind // of a request with another method
 	maxBody int            // bytes of a POST's body; 0 means maxBody
 	noBody  bool           // a POST takes none
 }

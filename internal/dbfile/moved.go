@@ -55,21 +55,22 @@ func checkMoved(path string) error {
 // checkLog fails when a log is there without its database: SQLite would begin an empty database, and delete the log. It
 // also fails when the log is missing, and its index says that a part of it is not in the database.
 func checkLog(path string) error {
-	missing := func() bool {
-		_, err := os.Lstat(path + "-wal")
-		return errors.Is(err, fs.ErrNotExist)
-	}
 	_, size := found(path)
 	_, log := found(path + "-wal")
 	switch {
 	case log > 0 && size == 0:
 		return fmt.Errorf("cannot open %s: it is missing or empty, but its log %s-wal has %d bytes; "+
 			"put the database file back", path, path, log)
-	case missing() && size > 0 && logNeeded(path+"-shm") && missing(): // no process has made it meanwhile
+	case size > 0 && missing(path+"-wal") && logNeeded(path+"-shm") && missing(path+"-wal"): // nobody made it meanwhile
 		return fmt.Errorf("cannot open %s: its log %s-wal is missing, which has the newest awards; put it back "+
 			"(if this is a restored backup, remove %s-shm)", path, path, path)
 	}
 	return nil
+}
+
+func missing(path string) bool {
+	_, err := os.Lstat(path)
+	return errors.Is(err, fs.ErrNotExist)
 }
 
 // logNeeded reports whether the index of a log says that the log has pages which are not in the database. A process

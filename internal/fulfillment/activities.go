@@ -130,7 +130,7 @@ func (w *Worker) readActivities(ctx context.Context, clock rewards.MarketClock) 
 		if !n.Plain() {
 			kept = append(kept, n)
 		}
-		w.noteCorrection(n)
+		w.noteCorrection(ctx, n)
 	}
 	if len(kept) > 0 {
 		if err := w.store.SaveActivities(ctx, w.lease, kept); err != nil {

@@ -3,7 +3,6 @@ package fulfillment
 import (
 	"context"
 	"log/slog"
-	"strings"
 	"time"
 
 	"stockrewards/internal/rewards"
@@ -13,9 +12,13 @@ import (
 const correctionAlarm = 24 * time.Hour
 
 const (
-	reportedFor  = 24 * time.Hour // activities of the last minutes are read repeatedly
+	// reportedFor is how long a reported correction is kept: its activity is read again for some minutes, and the
+	// broker's order may show it later.
+	reportedFor = 24 * time.Hour
+	// mostReported bounds the reported corrections that are kept.
 	mostReported = 10_000
-	mostLookUps  = 5 // in a comparison: the next one, a minute later, has the others
+	// mostLookUps is how many of their orders a comparison looks up. The next one, a minute later, has the others.
+	mostLookUps = 5
 )
 
 // reported is the newest correction of an order's fill that an activity reports.
@@ -39,10 +42,15 @@ func (c *comparison) awaits(now time.Time) bool {
 }
 
 // noteCorrection notes an activity that corrects a fill, and makes the next comparison due.
-func (w *Worker) noteCorrection(n rewards.Activity) {
+func (w *Worker) noteCorrection(ctx context.Context, n rewards.Activity) {
 	c := &w.compared
 	before, known := c.reported[n.OrderID]
-	if !n.CorrectsFill() || known && !newer(n, before.Activity) || len(c.reported) >= mostReported {
+	if !n.CorrectsFill() || known && !n.Follows(before.Activity) {
+		return
+	}
+	if !known && len(c.reported) >= mostReported {
+		w.log.WarnContext(ctx, "too many corrected fills: of this one only the comparisons learn",
+			slog.String("order", n.OrderID), slog.String("activity", n.ID))
 		return
 	}
 	if c.reported == nil {
@@ -53,11 +61,6 @@ func (w *Worker) noteCorrection(n rewards.Activity) {
 	if !c.at.IsZero() {     // the first comparison is still to come
 		c.at = c.at.Add(-reconcileEvery)
 	}
-}
-
-// newer reports whether an activity came after another one of the same order.
-func newer(a, b rewards.Activity) bool {
-	return a.CreatedAt.After(b.CreatedAt) || a.CreatedAt.Equal(b.CreatedAt) && a.ID > b.ID
 }
 
 // addCorrected adds the orders of reported corrections that a list lacks, because they are older. One that cannot be
@@ -95,7 +98,7 @@ func (w *Worker) addCorrected(ctx context.Context, listed []rewards.BrokerOrder)
 func (w *Worker) compareReported(listed []rewards.BrokerOrder) {
 	for _, b := range listed {
 		r, known := w.compared.reported[b.ID]
-		if known && (b.FilledQty == r.CumQty || !strings.HasPrefix(b.ClientOrderID, w.cfg.Prefix)) {
+		if known && (b.FilledQty == r.CumQty || !w.isOurs(b)) {
 			r.done = true
 			w.compared.reported[b.ID] = r
 		}

@@ -10,25 +10,37 @@ import (
 	"stockrewards/internal/rewards"
 )
 
+// ofID are look-ups of an order by the broker's id; ofFills are readings of fills.
+func ofID(r *http.Request) bool { return strings.HasPrefix(r.URL.Path, "/v2/orders/") }
+
+func ofFills(r *http.Request) bool { return r.URL.Query().Get("category") == "trade_activity" }
+
+// oldOrder buys AAPL, so long ago that no comparison lists the order any more.
+func (w *world) oldOrder() rewards.BrokerOrder {
+	w.t.Helper()
+	w.wantAfter(5*time.Second, w.give("AAPL", 1000*usd), rewards.Executed)
+	list := w.orders()
+	w.run(time.Minute)
+	time.Sleep(9 * 24 * time.Hour)
+	for range 2 { // the second one compares from the first one on
+		w.restart()
+		w.run(time.Minute)
+	}
+	return list[len(list)-1]
+}
+
 // An activity reports the correction of an order that no comparison lists any more: it is looked up, and booked at
 // once. What the activity reports too early is looked up until the broker's order shows it. Another program's order is
 // looked up once.
 func TestACorrectionOfAnOldOrder(t *testing.T) {
 	t.Parallel()
 	inWorlds(t, map[string]bool{"at once": false, "shown later": true}, func(w *world, later bool) {
-		w.wantAfter(5*time.Second, w.give("AAPL", 1000*usd), rewards.Executed)
-		booked := w.orders()[0]
 		const foreign = "of-another-program"
 		w.strange(foreign)
-		w.run(time.Minute)
-		time.Sleep(9 * 24 * time.Hour)
-		w.restart()
-		w.run(time.Minute)
-		w.restart()
-		w.run(time.Minute)
+		booked := w.oldOrder()
 		lookedUp := 0
 		w.wire.fault = func(r *http.Request, carry carrier) (*http.Response, error) {
-			if strings.HasPrefix(r.URL.Path, "/v2/orders/") {
+			if ofID(r) {
 				lookedUp++
 			}
 			return carry()
@@ -58,24 +70,12 @@ func TestACorrectionOfAnOldOrder(t *testing.T) {
 	})
 }
 
-// ofID are look-ups of an order by the broker's id; ofFills are readings of fills.
-func ofID(r *http.Request) bool { return strings.HasPrefix(r.URL.Path, "/v2/orders/") }
-
-func ofFills(r *http.Request) bool { return r.URL.Query().Get("category") == "trade_activity" }
-
 // While a corrected order, or the fills, cannot be read, everything else goes on, under the next leader, too. Then the
 // correction is booked.
 func TestACorrectionThatCannotBeReadForAWhile(t *testing.T) {
 	t.Parallel()
 	inWorlds(t, map[string]func(*http.Request) bool{"order": ofID, "fills": ofFills}, func(w *world, unread func(*http.Request) bool) {
-		w.wantAfter(5*time.Second, w.give("AAPL", 1000*usd), rewards.Executed)
-		booked := w.orders()[0]
-		w.run(time.Minute)
-		time.Sleep(9 * 24 * time.Hour)
-		w.restart()
-		w.run(time.Minute)
-		w.restart()
-		w.run(time.Minute)
+		booked := w.oldOrder()
 		off := w.faulty(unread, down)
 		w.check(w.brokerage.Bust(w.t.Context(), booked.ClientOrderID, booked.FilledQty-money.Share))
 		w.run(20 * time.Minute)

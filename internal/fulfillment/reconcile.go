@@ -176,11 +176,16 @@ func (w *Worker) addConflicts(ctx context.Context, found []rewards.BrokerConflic
 	return w.saveConflicts(ctx, found, until)
 }
 
+// isOurs reports whether the order has our prefix.
+func (w *Worker) isOurs(b rewards.BrokerOrder) bool {
+	return strings.HasPrefix(b.ClientOrderID, w.cfg.Prefix)
+}
+
 // ours are the orders with our prefix.
 func (w *Worker) ours(listed []rewards.BrokerOrder) []rewards.BrokerOrder {
 	var ours []rewards.BrokerOrder
 	for _, b := range listed {
-		if strings.HasPrefix(b.ClientOrderID, w.cfg.Prefix) {
+		if w.isOurs(b) {
 			ours = append(ours, b)
 		}
 	}

@@ -15,13 +15,16 @@ var ErrClockRefused = errors.New("cannot trust the broker's clock")
 
 // Trust fails with ErrClockRefused when the broker's clock is more than MaxClockSkew before
 // asked or after answered, the times of the request and of the answer by our own clock. A
-// simulated clock may show any time. It also fails when the market should have opened or closed longer ago: such
-// hours are old, and nobody knows whether the market is open.
+// simulated clock may show any time. It also fails when the next open or close was more than MaxClockSkew ago by the
+// broker's clock: such hours are old, and nobody knows whether the market is open.
 func (c MarketClock) Trust(asked, answered time.Time) error {
 	if c.NextChange().Before(c.Now.Add(-MaxClockSkew)) {
-		does := map[bool]string{true: "closes", false: "opens"}[c.Open]
+		next := "opens"
+		if c.Open {
+			next = "closes"
+		}
 		return fmt.Errorf("%w: at %s it says that the market next %s at %s; ask the broker",
-			ErrClockRefused, clockText(c.Now), does, clockText(c.NextChange()))
+			ErrClockRefused, clockText(c.Now), next, clockText(c.NextChange()))
 	}
 	tooEarly := c.Now.Before(asked.Add(-MaxClockSkew))
 	tooLate := c.Now.After(answered.Add(MaxClockSkew))

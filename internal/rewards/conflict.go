@@ -103,3 +103,8 @@ func ChangeInUnitsOfNow(from, to money.Shares, switches []Switch) (money.Shares,
 func (n Activity) CorrectsFill() bool {
 	return n.Type == "FILL" && (n.SubType == "trade_bust" || n.SubType == "trade_correct") && n.Problem == ""
 }
+
+// Follows reports whether the activity came after another one of the same order.
+func (n Activity) Follows(other Activity) bool {
+	return n.CreatedAt.After(other.CreatedAt) || n.CreatedAt.Equal(other.CreatedAt) && n.ID > other.ID
+}

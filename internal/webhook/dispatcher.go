@@ -234,7 +234,7 @@ func (d *Dispatcher) poll(ctx, attempts context.Context, changes string) {
 	}
 	d.report(ctx, "cannot read the newest event", err)
 	// An app that changes its endpoints all the time does not make all of them be read all the time.
-	if changes == d.changes && !d.reload || !d.reload && d.now().Sub(d.read) < pollEvery {
+	if !d.reload && (changes == d.changes || d.now().Sub(d.read) < pollEvery) {
 		return
 	}
 	d.read = d.now()

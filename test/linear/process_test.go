@@ -94,12 +94,13 @@ func (p *process) kill() {
 // a slow machine too: a history in which most outcomes are unknown takes too long to check.
 func (p *program) torment(quit <-chan struct{}, killed *atomic.Int64, all ...*process) {
 	for {
+		began, pause := time.Now(), time.Duration(30+rand.IntN(220))*time.Millisecond
 		enough := p.answers.Load() + 20 + rand.Int64N(80)
-		for wait := time.Duration(30+rand.IntN(220)) * time.Millisecond; wait > 0 || p.answers.Load() < enough; wait = 0 {
+		for time.Since(began) < pause || p.answers.Load() < enough {
 			select {
 			case <-quit:
 				return
-			case <-time.After(max(wait, 5*time.Millisecond)):
+			case <-time.After(5 * time.Millisecond):
 			}
 		}
 		victim := all[rand.IntN(len(all))]

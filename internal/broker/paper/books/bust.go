@@ -43,14 +43,16 @@ func (b *Books) Bust(ctx context.Context, clientOrderID string, filled money.Sha
 // splits and stock dividends since then have multiplied what it bought.
 func (o *Order) changeNow(ctx context.Context, tx *sql.Tx, filled money.Shares) (money.Shares, error) {
 	rows, err := tx.QueryContext(ctx, selectAction+`WHERE asset_id = ?1 AND state = ?2 AND happens_at > ?3
-		AND type IN (?4, ?5, ?6) AND stage <> ?7 ORDER BY happens_at, seq`,
-		o.AssetID, ActionHappened, stored(o.EndedAt), ForwardSplit, ReverseSplit, StockDividend, stageConvert)
+		ORDER BY happens_at, seq`, o.AssetID, ActionHappened, stored(o.EndedAt))
 	since, err := scanAll(rows, err, scanAction)
 	if err != nil {
 		return 0, err
 	}
 	before, after := o.FilledQty, filled
 	for _, a := range since {
+		if !a.multiplied() {
+			continue
+		}
 		t, err := ReadTerms(a.Type, a.Terms)
 		if err != nil {
 			return 0, err

@@ -57,6 +57,16 @@ func (a *Action) result(t Terms) (money.Shares, error) {
 	return money.Shares(qty), err
 }
 
+// multiplied reports whether the action has multiplied the position of its stock.
+func (a *Action) multiplied() bool {
+	switch a.Type {
+	case ForwardSplit, ReverseSplit, StockDividend:
+		return a.State == ActionHappened && a.stage != stageConvert
+	default:
+		return false
+	}
+}
+
 // multiply changes the shares that were counted by the ratio. Shares that were traded since
 // then are new ones already.
 func (b *Books) multiply(ctx context.Context, tx *sql.Tx, a *Action, t Terms, at time.Time) error {
