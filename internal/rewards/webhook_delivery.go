@@ -61,11 +61,6 @@ type DeliveryPage struct {
 // DeliveryPlace is a delivery's place in a list.
 type DeliveryPlace struct{ Number, Sequence int64 }
 
-// Older reports whether d comes after the place in a list, newest first.
-func (p DeliveryPlace) Older(d Delivery) bool {
-	return d.Number < p.Number || d.Number == p.Number && d.Sequence < p.Sequence
-}
-
 // WebhookAnswer is the outcome of one attempt.
 type WebhookAnswer struct {
 	StatusCode int           // 0: there was no answer
