@@ -3,6 +3,7 @@ package client
 import (
 	"context"
 	"iter"
+	"net/http"
 	"net/url"
 	"time"
 )
@@ -21,6 +22,8 @@ type CorporateAction struct {
 	AppliedAt      *time.Time `json:"appliedAt"`
 	Note           string     `json:"note"`
 }
+
+func (a *CorporateAction) missing() bool { return a.ID == "" }
 
 // Effect is what a corporate action did to a user's holding.
 type Effect struct {
@@ -44,7 +47,7 @@ func (c *Client) CorporateActions(ctx context.Context, f ActionFilter) iter.Seq2
 
 // CorporateAction reads a corporate action.
 func (c *Client) CorporateAction(ctx context.Context, id string) (CorporateAction, error) {
-	return get[CorporateAction](ctx, c, "/v1/corporate-actions/"+url.PathEscape(id), "corporateAction")
+	return ask[CorporateAction](ctx, c, http.MethodGet, "/v1/corporate-actions/"+url.PathEscape(id), nil, "corporateAction")
 }
 
 // Effects goes through what a corporate action did to the app's users.

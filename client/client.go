@@ -25,6 +25,7 @@ type Client struct {
 	Key string // the app's key, which no error contains
 	// HTTP sends requests. Its timeout limits an attempt, and must be longer than the 20 seconds
 	// that the event feed waits. It follows no redirect, whatever its CheckRedirect says.
+	// Nil: http.DefaultClient, which has no timeout.
 	HTTP *http.Client
 	// Attempts is how often a request is sent at most; 1 means no retries.
 	Attempts int
@@ -58,11 +59,4 @@ func (c *Client) Do(ctx context.Context, method, path string, body, answer any) 
 		_, err = c.send(ctx, r, answer)
 	}
 	return err
-}
-
-// get reads an object from the member of that name.
-func get[T any](ctx context.Context, c *Client, path, member string) (T, error) {
-	var answer map[string]T
-	err := c.Do(ctx, http.MethodGet, path, nil, &answer)
-	return answer[member], err
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"iter"
 	"net"
 	"net/http"
 	"strings"
@@ -255,27 +256,60 @@ func TestStrangeAnswers(t *testing.T) {
 	}
 }
 
-// A program in between may answer for the service. What was not recorded is no success.
+// A program in between may answer for the service. What was not recorded or read is no success.
 func TestAnswersWithoutWhatWasAskedFor(t *testing.T) {
 	t.Parallel()
-	for _, body := range []string{"", "null", "{}", `{"ok":true}`, `{"reward":null}`} {
-		c := (&service{answers: []answer{{status: 200, body: body}}}).client()
-		_, award := c.Award(t.Context(), client.NewReward{IdempotencyKey: "k"})
-		_, all := c.AwardAll(t.Context(), []client.NewReward{{IdempotencyKey: "k"}})
-		_, reversal := c.Reverse(t.Context(), "id", client.NewReversal{IdempotencyKey: "k"})
-		_, user := c.CreateUser(t.Context(), client.NewUser{Email: "a@example.com"})
-		for what, err := range map[string]error{"an award": award, "awards": all, "a reversal": reversal, "a user": user} {
-			if err == nil {
-				t.Errorf("%q: %s, without an error", body, what)
+	s := &service{}
+	c, ctx := s.client(), t.Context()
+	calls := map[string]func() (any, error){
+		"award":     func() (any, error) { return c.Award(ctx, client.NewReward{}) },
+		"awards":    func() (any, error) { return c.AwardAll(ctx, make([]client.NewReward, 1)) },
+		"reverse":   func() (any, error) { return c.Reverse(ctx, "id", client.NewReversal{}) },
+		"new user":  func() (any, error) { return c.CreateUser(ctx, client.NewUser{}) },
+		"change":    func() (any, error) { return c.ChangeUser(ctx, "id", client.UserChange{}) },
+		"user":      func() (any, error) { return c.User(ctx, "id") },
+		"portfolio": func() (any, error) { return c.Portfolio(ctx, "id") },
+		"reward":    func() (any, error) { return c.Reward(ctx, "id") },
+		"await":     func() (any, error) { return c.Await(ctx, "id") },
+		"timeline":  func() (any, error) { return c.Timeline(ctx, "id") },
+		"reversal":  func() (any, error) { return c.Reversal(ctx, "id") },
+		"action":    func() (any, error) { return c.CorporateAction(ctx, "id") },
+		"event":     func() (any, error) { return c.Event(ctx, "id") },
+		"assets":    func() (any, error) { return c.Assets(ctx) },
+		"budgets":   func() (any, error) { return c.Budgets(ctx) },
+		"endpoint":  func() (any, error) { return c.WebhookEndpoint(ctx, "id") },
+		"secret":    func() (any, error) { return c.RotateWebhookSecret(ctx, "id") },
+		"test":      func() (any, error) { return c.TestWebhook(ctx, "id") },
+		"new endpoint": func() (any, error) {
+			_, _, err := c.CreateWebhookEndpoint(ctx, client.NewWebhookEndpoint{})
+			return nil, err
+		},
+		"changed endpoint": func() (any, error) { return c.ChangeWebhookEndpoint(ctx, "id", client.EndpointChange{}) },
+		"list":             func() (any, error) { return nil, first(c.Rewards(ctx, client.RewardFilter{})) },
+		"events":           func() (any, error) { return nil, first(c.Events(ctx, 42)) },
+	}
+	for _, body := range []string{"", "null", "{}", `{"ok":true}`, `{"ok":"yes"}`, `{"reward":null}`, `{"user":{}}`, `{"events":null}`} {
+		for what, call := range calls {
+			s.answers, s.got = []answer{{status: 200, body: body}}, nil
+			if _, err := call(); err == nil || len(s.got) != 1 {
+				t.Errorf("%s of %q: error %v after %d requests, want one of each", what, body, err, len(s.got))
 			}
 		}
 	}
 }
 
+// first returns the error of the first item, or nil when there is none.
+func first[T any](items iter.Seq2[T, error]) error {
+	for _, err := range items {
+		return err
+	}
+	return nil
+}
+
 // A change says which members stay, change and are erased.
 func TestUserChange(t *testing.T) {
 	t.Parallel()
-	s := &service{answers: []answer{{status: 200, body: "{}"}}}
+	s := &service{answers: []answer{{status: 200, body: `{"user":{"id":"a/b"}}`}}}
 	name := "x"
 	_, err := s.client().ChangeUser(t.Context(), "a/b", client.UserChange{ExternalID: &name, EraseEmail: true})
 	if want := `PATCH /v1/users/a%2Fb {"email":null,"externalId":"x"}`; err != nil || s.got[0] != want {
@@ -293,7 +327,7 @@ func TestEndpointChange(t *testing.T) {
 		`{"description":"d","types":["a.b"]}`: {Types: []string{"a.b"}, Description: new("d")},
 		`{"status":"disabled","url":"https://x.example"}`: {URL: new("https://x.example"), Status: new("disabled")},
 	} {
-		s := &service{answers: []answer{{status: 200, body: "{}"}}}
+		s := &service{answers: []answer{{status: 200, body: `{"webhookEndpoint":{"id":"e"}}`}}}
 		_, err := s.client().ChangeWebhookEndpoint(t.Context(), "e", change)
 		if want = "PATCH /v1/webhook-endpoints/e " + want; err != nil || s.got[0] != want {
 			t.Errorf("%q %v, want %q", s.got, err, want)

@@ -29,6 +29,8 @@ type WebhookEndpoint struct {
 	CreatedAt      time.Time `json:"createdAt"`
 }
 
+func (e *WebhookEndpoint) missing() bool { return e.ID == "" }
+
 const endpoints = "/v1/webhook-endpoints"
 
 // CreateWebhookEndpoint adds an address and returns its secret, which is shown only now. It is
@@ -36,13 +38,18 @@ const endpoints = "/v1/webhook-endpoints"
 func (c *Client) CreateWebhookEndpoint(
 	ctx context.Context, e NewWebhookEndpoint,
 ) (made WebhookEndpoint, secret string, err error) {
-	var answer struct {
-		WebhookEndpoint WebhookEndpoint
-		Secret          string
-	}
+	var answer opened
 	err = c.Do(ctx, http.MethodPost, endpoints, e, &answer)
 	return answer.WebhookEndpoint, answer.Secret, err
 }
+
+// opened is the answer to a new address.
+type opened struct {
+	WebhookEndpoint WebhookEndpoint
+	Secret          string
+}
+
+func (o *opened) missing() bool { return o.WebhookEndpoint.missing() || o.Secret == "" }
 
 // WebhookEndpoints goes through the app's addresses. After an error it ends.
 func (c *Client) WebhookEndpoints(ctx context.Context) iter.Seq2[WebhookEndpoint, error] {
@@ -51,7 +58,7 @@ func (c *Client) WebhookEndpoints(ctx context.Context) iter.Seq2[WebhookEndpoint
 
 // WebhookEndpoint reads an address.
 func (c *Client) WebhookEndpoint(ctx context.Context, id string) (WebhookEndpoint, error) {
-	return get[WebhookEndpoint](ctx, c, endpointPath(id, ""), "webhookEndpoint")
+	return ask[WebhookEndpoint](ctx, c, http.MethodGet, endpointPath(id, ""), nil, "webhookEndpoint")
 }
 
 // EndpointChange changes an address. A nil member stays.
@@ -87,24 +94,18 @@ func (e EndpointChange) MarshalJSON() ([]byte, error) {
 
 // ChangeWebhookEndpoint changes an address. One that is enabled gets what it missed.
 func (c *Client) ChangeWebhookEndpoint(ctx context.Context, id string, change EndpointChange) (WebhookEndpoint, error) {
-	var answer struct{ WebhookEndpoint WebhookEndpoint }
-	err := c.Do(ctx, http.MethodPatch, endpointPath(id, ""), change, &answer)
-	return answer.WebhookEndpoint, err
+	return ask[WebhookEndpoint](ctx, c, http.MethodPatch, endpointPath(id, ""), change, "webhookEndpoint")
 }
 
 // RotateWebhookSecret gives an address a new secret. For 24 hours deliveries are signed by both; of several old secrets
 // at most four sign. It is not retried after a lost answer: call it again.
 func (c *Client) RotateWebhookSecret(ctx context.Context, id string) (secret string, err error) {
-	var answer struct{ Secret string }
-	err = c.Do(ctx, http.MethodPost, endpointPath(id, "/rotate-secret"), nil, &answer)
-	return answer.Secret, err
+	return ask[string](ctx, c, http.MethodPost, endpointPath(id, "/rotate-secret"), nil, "secret")
 }
 
 // TestWebhook sends a test.ping to an address, and returns its id. It is in no feed.
 func (c *Client) TestWebhook(ctx context.Context, id string) (eventID string, err error) {
-	var answer struct{ EventID string }
-	err = c.Do(ctx, http.MethodPost, endpointPath(id, "/test"), nil, &answer)
-	return answer.EventID, err
+	return ask[string](ctx, c, http.MethodPost, endpointPath(id, "/test"), nil, "eventId")
 }
 
 // Delivery is one event on its way to an address.

@@ -2,6 +2,7 @@ package client
 
 import (
 	"context"
+	"errors"
 	"iter"
 	"net/http"
 	"net/url"
@@ -19,6 +20,8 @@ type Event struct {
 	Data      EventData `json:"data"`
 }
 
+func (e *Event) missing() bool { return e.ID == "" }
+
 // EventData is the object that an event is about; the others are nil.
 type EventData struct {
 	Reward          *Reward          `json:"reward"`
@@ -35,7 +38,7 @@ func (c *Client) Events(ctx context.Context, after int64, types ...string) iter.
 		q := query("after", strconv.FormatInt(after, 10), "types", strings.Join(types, ","),
 			"wait", wait, "limit", limit)
 		for next := "/v1/events?" + q.Encode(); ; {
-			var page struct{ Events []Event }
+			page := member[[]Event]{name: "events"}
 			r, err := newRequest(http.MethodGet, next, nil)
 			var o outcome
 			if err == nil {
@@ -44,11 +47,14 @@ func (c *Client) Events(ctx context.Context, after int64, types ...string) iter.
 			if err == nil {
 				next, err = c.nextPage(next, o.header) // it passes over events of other types
 			}
+			if err == nil && next == "" {
+				err = errors.New("an answer of the feed has no Link to the next page: something in between may remove it")
+			}
 			if err != nil {
 				yield(Event{}, err)
 				return
 			}
-			for _, e := range page.Events {
+			for _, e := range page.value {
 				if !yield(e, nil) {
 					return
 				}
@@ -59,5 +65,5 @@ func (c *Client) Events(ctx context.Context, after int64, types ...string) iter.
 
 // Event reads an event.
 func (c *Client) Event(ctx context.Context, id string) (Event, error) {
-	return get[Event](ctx, c, "/v1/events/"+url.PathEscape(id), "event")
+	return ask[Event](ctx, c, http.MethodGet, "/v1/events/"+url.PathEscape(id), nil, "event")
 }

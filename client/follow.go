@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"iter"
+	"net/http"
 	"net/url"
 	"time"
 )
@@ -20,7 +21,7 @@ type Budget struct {
 
 // Budgets lists the app's spending limits, sorted by name.
 func (c *Client) Budgets(ctx context.Context) ([]Budget, error) {
-	return get[[]Budget](ctx, c, "/v1/budgets", "budgets")
+	return ask[[]Budget](ctx, c, http.MethodGet, "/v1/budgets", nil, "budgets")
 }
 
 // Activity is one change of a user's holding. For each stock the changes add up to the holding.
@@ -53,5 +54,5 @@ type Moment struct {
 // Timeline lists what happened to an award, oldest first. While it is not final, the last entry
 // says what it waits for.
 func (c *Client) Timeline(ctx context.Context, rewardID string) ([]Moment, error) {
-	return get[[]Moment](ctx, c, "/v1/rewards/"+url.PathEscape(rewardID)+"/timeline", "timeline")
+	return ask[[]Moment](ctx, c, http.MethodGet, "/v1/rewards/"+url.PathEscape(rewardID)+"/timeline", nil, "timeline")
 }

@@ -20,7 +20,7 @@ func List[T any](ctx context.Context, c *Client, path string, q url.Values) iter
 			next += "?" + q.Encode()
 		}
 		for next != "" {
-			var page map[string][]T // one member, the list
+			var page page[T]
 			r, err := newRequest(http.MethodGet, next, nil)
 			var o outcome
 			if err == nil {
@@ -45,7 +45,7 @@ func List[T any](ctx context.Context, c *Client, path string, q url.Values) iter
 	}
 }
 
-var nextLink = regexp.MustCompile(`<([^>]*)>\s*;\s*rel="?next"?`)
+var nextLink = regexp.MustCompile(`<([^>]*)>[^<]*;\s*rel="?next"?`)
 
 // nextPage returns the path of the next page; "" on the last. The key never goes elsewhere.
 func (c *Client) nextPage(current string, header http.Header) (string, error) {

@@ -71,6 +71,25 @@ func TestListErrors(t *testing.T) {
 	}
 }
 
+// A proxy may write a link in another way. Without one nobody knows where the feed goes on.
+func TestLinks(t *testing.T) {
+	t.Parallel()
+	odd := answer{status: 200, body: `{"users":[{"id":"1"}]}`, header: http.Header{"Link": {`</v1/a>; rel=prev, </v1/b>; title="b"; rel=next`}}}
+	s := &service{answers: []answer{odd, page(`{"users":[]}`, "")}}
+	for _, err := range s.client().Users(t.Context(), client.UserFilter{}) {
+		if err != nil {
+			t.Error(err)
+		}
+	}
+	if len(s.got) != 2 || s.got[1] != "GET /v1/b" {
+		t.Errorf("requests %q", s.got)
+	}
+	s = &service{answers: []answer{page(`{"events":[]}`, "")}}
+	if err := first(s.client().Events(t.Context(), 42)); err == nil || len(s.got) != 1 {
+		t.Errorf("a feed without a link: error %v after %d requests", err, len(s.got))
+	}
+}
+
 // feed is an event feed with one event a second, from the sequence 10 on; every third is of another type.
 type feed struct {
 	began time.Time

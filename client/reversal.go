@@ -30,23 +30,20 @@ type Reversal struct {
 	CompletedAt    *time.Time `json:"completedAt"`
 }
 
+func (r *Reversal) missing() bool { return r.ID == "" }
+
 // ReversalFilter selects reversals; a zero one selects all.
 type ReversalFilter struct{ RewardID, UserID, Status string }
 
 // Reverse takes an award back once, however often it is called with the same content.
 func (c *Client) Reverse(ctx context.Context, rewardID string, r NewReversal) (Reversal, error) {
-	var answer reversed
-	err := c.Do(ctx, http.MethodPost, "/v1/rewards/"+url.PathEscape(rewardID)+"/reversals", r, &answer)
-	return answer.Reversal, err
+	path := "/v1/rewards/" + url.PathEscape(rewardID) + "/reversals"
+	return ask[Reversal](ctx, c, http.MethodPost, path, r, "reversal")
 }
-
-type reversed struct{ Reversal Reversal }
-
-func (r *reversed) missing() bool { return r.Reversal.ID == "" }
 
 // Reversal reads a reversal.
 func (c *Client) Reversal(ctx context.Context, id string) (Reversal, error) {
-	return get[Reversal](ctx, c, "/v1/reversals/"+url.PathEscape(id), "reversal")
+	return ask[Reversal](ctx, c, http.MethodGet, "/v1/reversals/"+url.PathEscape(id), nil, "reversal")
 }
 
 // Reversals goes through the reversals, newest first. After an error it ends.

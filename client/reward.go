@@ -51,14 +51,15 @@ type Reward struct {
 	FailureReason  string          `json:"failureReason"` // "" unless it failed
 }
 
+func (r *Reward) missing() bool { return r.ID == "" }
+
 // Given is the answer to an award.
 type Given struct {
 	Reward Reward `json:"reward"`
 	Replay bool   `json:"idempotentReplay"` // an earlier request recorded it
 }
 
-// missing reports that the answer is not the service's, but that of something in between.
-func (g *Given) missing() bool { return g.Reward.ID == "" }
+func (g *Given) missing() bool { return g.Reward.missing() }
 
 // Result is what became of an item of a batch: a reward or an error.
 type Result struct {
@@ -101,7 +102,7 @@ func (c *Client) AwardAll(ctx context.Context, list []NewReward) ([]Result, erro
 
 // Reward reads an award.
 func (c *Client) Reward(ctx context.Context, id string) (Reward, error) {
-	return get[Reward](ctx, c, "/v1/rewards/"+url.PathEscape(id), "reward")
+	return ask[Reward](ctx, c, http.MethodGet, "/v1/rewards/"+url.PathEscape(id), nil, "reward")
 }
 
 // Await polls an award until its status is final or ctx ends. An award can wait for days while
@@ -142,5 +143,5 @@ type Asset struct {
 
 // Assets lists the catalog, sorted by symbol.
 func (c *Client) Assets(ctx context.Context) ([]Asset, error) {
-	return get[[]Asset](ctx, c, "/v1/assets", "assets")
+	return ask[[]Asset](ctx, c, http.MethodGet, "/v1/assets", nil, "assets")
 }

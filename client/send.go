@@ -2,6 +2,7 @@ package client
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -139,7 +140,7 @@ func (c *Client) once(ctx context.Context, r request, answer any) (http.Header, 
 	if r.body != nil {
 		req.Header.Set("Content-Type", "application/json")
 	}
-	sender := *c.HTTP
+	sender := *cmp.Or(c.HTTP, http.DefaultClient)
 	sender.CheckRedirect = stay
 	res, err := sender.Do(req)
 	if err != nil {
@@ -165,7 +166,7 @@ func (c *Client) once(ctx context.Context, r request, answer any) (http.Header, 
 	if err := json.Unmarshal(content, answer); err != nil {
 		return res.Header, strange("cannot decode the answer: " + err.Error())
 	}
-	if a, ok := answer.(interface{ missing() bool }); ok && a.missing() {
+	if a, ok := answer.(partial); ok && a.missing() {
 		return res.Header, strange("the answer lacks what was asked for")
 	}
 	return res.Header, nil

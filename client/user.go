@@ -26,6 +26,8 @@ type User struct {
 	CreatedAt  time.Time `json:"createdAt"`
 }
 
+func (u *User) missing() bool { return u.ID == "" }
+
 // UserChange changes a user. A nil member stays.
 type UserChange struct {
 	Email, ExternalID *string
@@ -65,9 +67,7 @@ type Portfolio struct {
 	Holdings  []Holding `json:"holdings"`
 }
 
-type created struct{ User User }
-
-func (c *created) missing() bool { return c.User.ID == "" }
+func (p *Portfolio) missing() bool { return p.Holdings == nil }
 
 // CreateUser creates a user. After a lost answer it finds the user that it created, so it can
 // be called again. It fails with CodeConflict when another user has the email or the id.
@@ -77,11 +77,11 @@ func (c *Client) CreateUser(ctx context.Context, u NewUser) (User, error) {
 		return User{}, err
 	}
 	r.repeatable = true
-	var answer created
+	answer := member[User]{name: "user"}
 	o, err := c.send(ctx, r, &answer)
 	e, ok := errors.AsType[*Error](err)
 	if !ok || e.Code != CodeConflict || !o.uncertain {
-		return answer.User, err
+		return answer.value, err
 	}
 	var taken struct{ UserID string }
 	if json.Unmarshal(e.Details, &taken) != nil {
@@ -96,14 +96,12 @@ func (c *Client) CreateUser(ctx context.Context, u NewUser) (User, error) {
 
 // User reads a user.
 func (c *Client) User(ctx context.Context, id string) (User, error) {
-	return get[User](ctx, c, "/v1/users/"+url.PathEscape(id), "user")
+	return ask[User](ctx, c, http.MethodGet, "/v1/users/"+url.PathEscape(id), nil, "user")
 }
 
 // ChangeUser changes a user's email or external id.
 func (c *Client) ChangeUser(ctx context.Context, id string, change UserChange) (User, error) {
-	var answer struct{ User User }
-	err := c.Do(ctx, http.MethodPatch, "/v1/users/"+url.PathEscape(id), change, &answer)
-	return answer.User, err
+	return ask[User](ctx, c, http.MethodPatch, "/v1/users/"+url.PathEscape(id), change, "user")
 }
 
 // Users goes through the users, newest first. After an error it ends.

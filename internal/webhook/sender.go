@@ -132,6 +132,10 @@ func (s *Sender) Send(ctx context.Context, r Request) rewards.WebhookAnswer {
 	}
 	a.RetryAfter = retryAfter(answer.Header.Get("Retry-After"), r.At)
 	a.Error = strings.TrimSpace(fmt.Sprintf("the receiver answered %d %s", a.StatusCode, http.StatusText(a.StatusCode)))
+	if a.StatusCode < http.StatusContinue { // the library lets it pass
+		a.StatusCode = 0
+		a.Error += ", which is no status of HTTP"
+	}
 	if a.StatusCode >= http.StatusMultipleChoices && a.StatusCode < http.StatusBadRequest {
 		a.Error += "; redirects are not followed"
 	}

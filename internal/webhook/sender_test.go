@@ -143,6 +143,23 @@ func TestAnotherProtocol(t *testing.T) {
 	}
 }
 
+// A status that HTTP does not have is no status.
+func TestNoStatus(t *testing.T) {
+	t.Parallel()
+	for status, want := range map[string]string{"099": "99", "000": "0"} {
+		a := sendTo(t, local(), func(w http.ResponseWriter, _ *http.Request) {
+			conn, _, err := http.NewResponseController(w).Hijack()
+			if err == nil {
+				_, _ = io.WriteString(conn, "HTTP/1.1 "+status+" Odd\r\nContent-Length: 0\r\nConnection: close\r\n\r\n")
+				_ = conn.Close()
+			}
+		})
+		if a.Success() || a.StatusCode != 0 || a.Error != "the receiver answered "+want+", which is no status of HTTP" {
+			t.Errorf("%s: %+v", status, a)
+		}
+	}
+}
+
 // No error shows a part of the address, which may have a secret.
 func TestErrorsHideTheAddress(t *testing.T) {
 	t.Parallel()

@@ -93,7 +93,7 @@ export interface Rewards extends Client<paths> {
 const endpoint = "/v1/webhook-endpoints/{webhookEndpointId}";
 
 /** The address of the next page; undefined on the last. */
-const nextOf = (received: Headers) => /<([^>]*)>\s*;\s*rel="?next"?/.exec(received.get("link") ?? "")?.[1];
+const nextOf = (received: Headers) => /<([^>]*)>[^<]*;\s*rel="?next"?/.exec(received.get("link") ?? "")?.[1];
 
 /** Returns the answer, unless it or one of its parts is missing: then a program in between has answered for the service. */
 function whole<T>(answer: T | undefined, ...parts: unknown[]): NonNullable<T> {
@@ -110,7 +110,10 @@ export function connect(options: Options): Rewards {
   const persistent = retrying(sending, true);
   const headers = { "x-api-key": key };
   const base = url.replace(/\/$/, "");
-  const api = createClient<paths>({ baseUrl: base, headers, fetch: (request) => send(request), bodySerializer: write });
+  const api = createClient<paths>({
+    baseUrl: base, headers, fetch: (request) => send(request), bodySerializer: write,
+    querySerializer: { array: { style: "form", explode: false } }, // types=a,b
+  });
   const longestWait = Math.min(20, Math.max(1, Math.floor((options.timeout ?? 30_000) / 1000) - 5)); // the feed must answer in time
 
   async function raw(path: string, query: Record<string, unknown>, signal?: AbortSignal): Promise<[unknown, Headers]> {
@@ -124,7 +127,8 @@ export function connect(options: Options): Rewards {
   async function* list<T>(path: string, query: Record<string, unknown> = {}): AsyncGenerator<T> {
     for (let cursor: string | undefined, first = true; first || cursor !== undefined; first = false) {
       const [body, received] = await raw(path, cursor === undefined ? query : { ...query, cursor });
-      for (const items of Object.values(body as Record<string, T[]>)) yield* items;
+      const [items, ...others] = Object.values(body as Record<string, T[]>);
+      yield* whole(items, (Array.isArray(items) && others.length === 0) || undefined);
       const next = nextOf(received);
       cursor = next === undefined ? undefined : new URL(next, base).searchParams.get("cursor") ?? undefined;
     }
@@ -239,11 +243,13 @@ export function connect(options: Options): Rewards {
     async* events(after = 0, types: string[] = [], signal?: AbortSignal): AsyncGenerator<RewardsEvent> {
       for (let last = after; ;) {
         const [body, received] = await raw("/v1/events", { after: last, types: types.join(",") || undefined, wait: longestWait, limit: 200 }, signal);
-        for (const event of (body as { events: RewardsEvent[] }).events) {
+        const { events } = body as { events?: RewardsEvent[] };
+        const next = nextOf(received); // it passes over other types
+        for (const event of whole(events, Array.isArray(events) || undefined, next)) {
           last = event.sequence;
           yield event;
         }
-        last = Math.max(last, Number(new URL(nextOf(received) ?? "", base).searchParams.get("after"))); // it passes over other types
+        last = Math.max(last, Number(new URL(next ?? "", base).searchParams.get("after")));
       }
     },
   });

@@ -105,7 +105,7 @@ async function once(
   }
 }
 
-/** Reads the JSON of an error; undefined when it is none. */
+/** Reads JSON; undefined when it is none. */
 function parsed(text: string): unknown {
   try {
     return read(text);
@@ -119,7 +119,7 @@ async function decoded(response: Response, uncertain: boolean): Promise<Response
   const text = await response.text();
   const json = response.headers.get("content-type")?.startsWith("application/json") === true && text !== "";
   if (!response.ok) throw errorOf(response, json ? parsed(text) : undefined, uncertain);
-  const body = json ? read(text) : undefined;
+  const body = json ? parsed(text) : undefined;
   if (response.status !== 204 && (typeof body !== "object" || body === null)) { // of a program in between
     throw new RewardsError(response.status, "", "the answer lacks what was asked for", "", undefined, 0, uncertain);
   }

@@ -74,7 +74,7 @@ test("a request without a key is sent again when there was no connection", async
 
 test("a signal is not kept by what was done under it", async () => {
   const { signal } = new AbortController();
-  const { rewards } = over({ status: 200, body: '{"events":[{"sequence":8}]}' });
+  const { rewards } = over({ status: 200, body: '{"events":[{"sequence":8}]}', headers: { link: '</v1/events?after=8>; rel="next"' } });
   for await (const event of rewards.events(0, [], signal)) if (event.sequence === 8) break;
   const open: Answer = { status: 200, body: '{"reward":{"id":"1","status":"recorded"}}' };
   await over(open, { status: 200, body: '{"reward":{"id":"1","status":"failed"}}' }).rewards.awaitReward("1", signal);
@@ -162,7 +162,7 @@ test("errors have a type, and a long Retry-After ends the retries", async () => 
 });
 
 test("an answer of a program in between is no success", async () => {
-  for (const body of ["", "null", "{}", '{"ok":true}', '{"reward":null}', '{"results":[]}']) {
+  for (const body of ["", "null", "{}", '{"ok":true}', '{"ok":"yes"}', '{"reward":null}', '{"results":[]}', '{"events":null}', "<html>"]) {
     const { rewards, sent } = over({ status: 200, body });
     await assert.rejects(rewards.award(award), RewardsError, body);
     await assert.rejects(rewards.awardAll([award]), RewardsError, body);
@@ -171,6 +171,9 @@ test("an answer of a program in between is no success", async () => {
     await assert.rejects(rewards.awaitReward("r"), RewardsError, body);
     await assert.rejects(rewards.portfolio("u"), RewardsError, body);
     assert.equal(sent.length, 6);
+    if (body !== '{"results":[]}') await assert.rejects(rewards.rewards().next(), RewardsError, body); // which is a list
+    await assert.rejects(rewards.events(42).next(), RewardsError, body);
+    assert.equal(sent.at(-1), "GET /v1/events?after=42&wait=20&limit=200");
   }
 });
 
@@ -201,14 +204,23 @@ test("a list has every page, and the feed goes on after the last sequence", asyn
   for await (const reward of rewards.rewards({ limit: 2 })) ids.push(reward.id);
   assert.deepEqual(ids, ["3", "2", "1"]);
   assert.deepEqual(sent, ["GET /v1/rewards?limit=2", "GET /v1/rewards?limit=2&cursor=c%3D"]);
-  const feed = over({ status: 200, body: '{"events":[{"sequence":8},{"sequence":10}]}' }, { status: 200, body: '{"events":[{"sequence":11}]}' });
+  const page = (sequences: number[], after: number): Answer => ({
+    status: 200, body: JSON.stringify({ events: sequences.map((sequence) => ({ sequence })) }),
+    headers: { link: `</v1/events?after=${after}>; title="more"; rel="next"` },
+  });
+  const feed = over(page([8, 10], 10), page([], 12), page([13], 13));
   const sequences = [];
   for await (const event of feed.rewards.events(7, ["reward.executed"])) {
     sequences.push(event.sequence);
-    if (event.sequence === 11) break;
+    if (event.sequence === 13) break;
   }
-  assert.deepEqual(sequences, [8, 10, 11]);
-  assert.equal(feed.sent[1], "GET /v1/events?after=10&types=reward.executed&wait=20&limit=200");
+  assert.deepEqual(sequences, [8, 10, 13]);
+  assert.equal(feed.sent[2], "GET /v1/events?after=12&types=reward.executed&wait=20&limit=200");
+  const cut = over({ status: 200, body: '{"events":[]}' });
+  await assert.rejects(cut.rewards.events().next(), RewardsError);
+  const typed = over(page([], 1));
+  await typed.rewards.GET("/v1/events", { params: { query: { types: ["reward.executed", "reward.failed"] } } });
+  assert.deepEqual(typed.sent, ["GET /v1/events?types=reward.executed,reward.failed"]);
 });
 
 test("webhooks are verified as another implementation signs them", async () => {
