@@ -61,45 +61,52 @@ func (q *query) actionStates(name string) []rewards.ActionState {
 	return states
 }
 
-// actionID reads the id in the path of a corporate action. It is the broker's, at Alpaca a UUID.
-// refuse makes a 400 of the 404 for an id that no action of the app has, unless it is a UUID.
-func actionID(c call) (id string, refuse func(error) error) {
-	uuid, malformed := pathID[rewards.Action](c, "corporateActionId")
-	if malformed == nil {
-		return uuid.String(), func(err error) error { return err }
+const actionParameter = "corporateActionId"
+
+// action reads the corporate action in the path. Its id is the broker's, at Alpaca a UUID. So one that no action of the
+// app has is a 404 when it is a UUID, and else a 400.
+func (s *server) action(ctx context.Context, c call) (rewards.Action, error) {
+	uuid, malformed := pathID[rewards.Action](c, actionParameter)
+	id := uuid.String()
+	if malformed != nil {
+		id = c.parameter
 	}
-	if id = c.parameter; !utf8.ValidString(id) || strings.ContainsRune(id, 0) {
-		id = "" // no action has it
+	if !utf8.ValidString(id) || strings.ContainsRune(id, 0) {
+		return rewards.Action{}, malformed // no action has it
 	}
-	return id, func(err error) error {
-		if rewards.CodeOf(err) == rewards.CodeNotFound {
-			return malformed
-		}
-		return err
+	a, err := s.Service.Action(ctx, c.app, id)
+	if malformed != nil && rewards.CodeOf(err) == rewards.CodeNotFound {
+		err = malformed
 	}
+	return a, err
 }
 
 // getAction serves GET /v1/corporate-actions/{corporateActionId} (additions, section 7).
 func (s *server) getAction(ctx context.Context, c call) (reply, error) {
-	id, refuse := actionID(c)
-	a, err := s.Service.Action(ctx, c.app, id)
-	return single(s, http.StatusOK, "corporateAction", appendAction, a, refuse(err))
+	a, err := s.action(ctx, c)
+	return single(s, http.StatusOK, "corporateAction", appendAction, a, err)
 }
 
 // listEffects serves GET /v1/corporate-actions/{corporateActionId}/effects (additions, section 7).
 func (s *server) listEffects(ctx context.Context, c call) (reply, error) {
-	id, refuse := actionID(c)
+	q := c.query()
+	a, missing := s.action(ctx, c)
+	if rewards.CodeOf(missing) == rewards.CodeBadRequest {
+		q.issue(actionParameter, rewards.ErrBadID.Error())
+	}
 	return listing[rewards.ActionEffect]{
 		name: "effects",
 		read: func(place []byte, limit int) ([]rewards.ActionEffect, error) {
-			list, err := s.Service.Effects(ctx, c.app, id, rewards.EffectPage{After: effectPlace(place), Limit: limit})
-			return list, refuse(err)
+			if missing != nil {
+				return nil, missing
+			}
+			return s.Service.Effects(ctx, c.app, a.ID, rewards.EffectPage{After: effectPlace(place), Limit: limit})
 		},
 		place: func(e rewards.ActionEffect) []byte {
 			return binary.BigEndian.AppendUint64(e.UserID[:], uint64(e.AssetID))
 		},
 		append: appendEffect,
-	}.reply(s, c, c.query())
+	}.reply(s, c, q)
 }
 
 // effectPlace reads an effect's place in a cursor: its user and its stock.

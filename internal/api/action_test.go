@@ -285,6 +285,7 @@ func TestActionIDs(t *testing.T) {
 			c.get(t, "/v1/corporate-actions/"+bad+end).wantIssues(t, "corporateActionId")
 		}
 	}
+	c.get(t, "/v1/corporate-actions/x/effects?limit=0&cursor=a").wantIssues(t, "corporateActionId", "limit", "cursor")
 	c.get(t, "/v1/corporate-actions/"+id+"/effects?limit=201&cursor=x").wantIssues(t, "limit", "cursor")
 	for _, target := range []string{"/", "/" + id + "/", "/" + id + "/effects/", "//effects", "/" + id + "/effect"} {
 		c.get(t, "/v1/corporate-actions"+target).wantError(t, http.StatusNotFound, "not_found", nil)

@@ -22,6 +22,7 @@ const maxDepth = 64
 type form struct {
 	members []member
 	issues  []rewards.Issue
+	ofPath  int                  // the issues that are not of the body
 	unread  bool                 // the body is no sound object: which members it has is not known
 	usual   [usualMembers]member // the first members, so that one allocation has them
 }
@@ -157,6 +158,9 @@ func (f *form) err() error {
 	}
 	return badRequest(f.issues...)
 }
+
+// sound reports whether the body was read, and no member that was looked at has an issue.
+func (f *form) sound() bool { return !f.unread && len(f.issues) == f.ofPath }
 
 // find returns the value of a member, or nil.
 func (f *form) find(name string) jsontext.Value {

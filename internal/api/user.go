@@ -23,7 +23,7 @@ func (s *server) createUser(ctx context.Context, c call) (reply, error) {
 		Email:      f.email("email"),
 		ExternalID: f.externalID("externalId"),
 	}
-	if len(f.issues) == 0 && u.Email == "" && u.ExternalID == "" {
+	if f.sound() && u.Email == "" && u.ExternalID == "" {
 		f.issue("", "email or externalId is required")
 	}
 	if err := f.err(); err != nil {
@@ -42,7 +42,7 @@ func (s *server) changeUser(ctx context.Context, c call) (reply, error) {
 		ExternalID: f.erasable("externalId", f.externalID),
 	}
 	switch named := change.Email != nil || change.ExternalID != nil; {
-	case len(f.issues) > 0:
+	case !f.sound():
 	case !named:
 		f.issue("", "email or externalId is required")
 	case change.ErasesBoth():
@@ -67,6 +67,7 @@ func formOf[T any](s *server, c call, name string) (rewards.ID[T], *form) {
 	}
 	if err != nil {
 		f.issue(name, err.Error())
+		f.ofPath++
 	}
 	return id, f
 }

@@ -75,11 +75,12 @@ func TestRefusedChangesOfUsers(t *testing.T) {
 		for _, id := range []string{both, email, external, unknownID} {
 			c.patch(t, id, given).wantIssues(t, "")
 		}
+		c.patch(t, "x", given).wantIssues(t, "", "userId")
 	}
 	c.patch(t, email, `{"email":null}`).wantIssues(t, "")
 	c.patch(t, external, `{"externalId":null}`).wantIssues(t, "")
 	for given, paths := range map[string][]string{
-		`{"email":""}`: {"email"}, `{"email":"no"}`: {"email"}, `{"email":7}`: {"email"}, `{"externalId":""}`: {"externalId"},
+		`{"email":""}`: {"email"}, `{"email":"no","externalId":null}`: {"email"}, `{"email":7}`: {"email"}, `{"externalId":""}`: {"externalId"},
 		`{"externalId":"a\u0000"}`: {"externalId"}, `{"externalId":{},"email":[]}`: {"externalId", "email"},
 		`{"externalId":` + quote(strings.Repeat("x", 129)) + `,"email":null}`:    {"externalId"},
 		`{"email":` + quote(strings.Repeat("x", 310)+"@example.com") + `,"x":1}`: {"email"},

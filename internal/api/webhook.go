@@ -72,7 +72,7 @@ func (s *server) changeEndpoint(ctx context.Context, c call) (reply, error) {
 	if f.given("status") {
 		change.Enabled = new(f.enabled("status"))
 	}
-	if len(f.issues) == 0 && change == (rewards.WebhookChange{}) {
+	if f.sound() && change == (rewards.WebhookChange{}) {
 		f.issue("", "url, types, description or status is required")
 	}
 	if err := f.err(); err != nil {
