@@ -28,6 +28,7 @@ const (
 	List               // reads many rows; the response may have megabytes
 	Batch              // stores up to a thousand rows; both bodies may have megabytes
 	Change             // stores something, in a separate transaction
+	decode             // a turn of a request that has another place already
 	kinds
 )
 
@@ -53,14 +54,16 @@ const (
 	lookupsAlone, lookupsShared = 128, 8
 	batchesAlone, batchesShared = 2, 1 // one is decoded while the other is committed
 	changesAlone, changesShared = 4, 1 // another app's write waits for one transaction at most
+	decodesPerProcessorAlone    = 2
+	decodesShared               = 1
 	mostLists                   = 8    // below the connections to a database
 	sharedFor                   = time.Second
 )
 
-// Large lists of an app that sends beside others.
+// Large answers to an app that sends beside others.
 const (
-	largeAnswer = 256 << 10 // bytes of a list that is followed by a rest
-	sharedRate  = 48 << 20  // bytes per second of such lists, at most
+	largeAnswer = 256 << 10 // bytes of an answer that is followed by a rest
+	sharedRate  = 48 << 20  // bytes per second of such answers, at most
 )
 
 // Gate admits requests. It is safe for concurrent use.
@@ -86,10 +89,13 @@ func New() *Gate {
 	processors := runtime.GOMAXPROCS(0)
 	g := &Gate{
 		began: time.Now(), bodies: semaphore.NewWeighted(maxBodies),
-		alone: [kinds]int{writesAlone, lookupsAlone, min(mostLists, 2*processors), batchesAlone, changesAlone},
+		alone: [kinds]int{
+			writesAlone, lookupsAlone, min(mostLists, 2*processors), batchesAlone, changesAlone,
+			decodesPerProcessorAlone * processors,
+		},
 		shared: [kinds]int{
 			writesPerProcessor * processors, lookupsShared, min(mostLists, max(1, processors/2)), batchesShared,
-			changesShared,
+			changesShared, decodesShared,
 		},
 	}
 	g.changed.Store(-int64(sharedFor))
@@ -105,6 +111,8 @@ type Ticket struct {
 	bytes int
 	held  int64 // bytes of its body
 	state state
+
+	decoding time.Time // when its turn to decode began; zero: it has none
 
 	follows bool
 }
@@ -156,6 +164,7 @@ func (t *Ticket) Answered(bytes int) {
 	if t.state != working {
 		return
 	}
+	t.Decoded()
 	t.letGo()
 	t.bytes, t.state = bytes, writing
 	t.lane.answered(t.kind, bytes)
@@ -188,9 +197,9 @@ func (g *Gate) isShared() bool {
 }
 
 // rest returns how long an answered request keeps its place. While several apps send, large
-// lists in sequence would keep a processor and the database busy all the time.
+// lists in sequence would keep a processor and the database busy all the time, and so would refused batches.
 func (g *Gate) rest(kind Kind, bytes int) time.Duration {
-	if kind != List || bytes < largeAnswer || !g.isShared() {
+	if kind != List && kind != Batch || bytes < largeAnswer || !g.isShared() {
 		return 0
 	}
 	return time.Duration(bytes) * time.Second / sharedRate

@@ -58,24 +58,13 @@ func (t *Ticket) Resume(ctx context.Context) error {
 	if t.state != resting {
 		return nil
 	}
-	if w := t.lane.resume(t.kind); w != nil {
+	if w := t.lane.begin(t.kind); w != nil {
 		if err := t.lane.wait(ctx, w, t.kind); err != nil {
 			return err
 		}
 	}
 	t.state = working
 	return nil
-}
-
-// resume returns nil if a follower has a place, and otherwise a waiter.
-func (l *lane) resume(kind Kind) waiter {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if len(l.waiting[kind]) == 0 && l.free(kind) {
-		l.working[kind]++
-		return nil
-	}
-	return l.park(kind)
 }
 
 // written ends the response, or a part of it, that had that number of bytes.

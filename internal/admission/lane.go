@@ -62,6 +62,17 @@ func (l *lane) enter(limits rewards.Limits, kind Kind) (waiter, error) {
 	return l.park(kind), nil
 }
 
+// begin takes a place for a request that enter has counted, or returns a waiter.
+func (l *lane) begin(kind Kind) waiter {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if len(l.waiting[kind]) == 0 && l.free(kind) {
+		l.working[kind]++
+		return nil
+	}
+	return l.park(kind)
+}
+
 // park adds a waiter for a place.
 func (l *lane) park(kind Kind) waiter {
 	w := make(waiter)
@@ -107,7 +118,7 @@ func (l *lane) free(kind Kind) bool {
 	if l.working[kind] >= l.gate.places(kind) {
 		return false
 	}
-	return kind == Write || l.bytes == 0 || l.bytes < maxBytes-l.gate.bytes.Load()
+	return kind == Write || kind == decode || l.bytes == 0 || l.bytes < maxBytes-l.gate.bytes.Load()
 }
 
 // wait waits until the request gets a place. It fails with CodeUnavailable after patience, or
@@ -142,15 +153,20 @@ func (l *lane) answered(kind Kind, bytes int) {
 	defer l.mu.Unlock()
 	l.bytes += int64(bytes)
 	l.gate.bytes.Add(int64(bytes))
-	if rest := l.gate.rest(kind, bytes); rest > 0 {
-		time.AfterFunc(rest, func() {
-			l.mu.Lock()
-			defer l.mu.Unlock()
-			l.vacate(kind)
-		})
+	l.restThenVacate(kind, l.gate.rest(kind, bytes))
+}
+
+// restThenVacate frees a place after a rest.
+func (l *lane) restThenVacate(kind Kind, rest time.Duration) {
+	if rest <= 0 {
+		l.vacate(kind)
 		return
 	}
-	l.vacate(kind)
+	time.AfterFunc(rest, func() {
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		l.vacate(kind)
+	})
 }
 
 // vacate frees a place.

@@ -20,6 +20,7 @@ func (s *server) createRewards(ctx context.Context, c call) (reply, error) {
 	if err := b.err(); err != nil {
 		return reply{}, err
 	}
+	c.ticket.Decoded()
 	if err := c.ticket.Charge(len(b.results)); err != nil {
 		return reply{}, err
 	}

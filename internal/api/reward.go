@@ -19,6 +19,7 @@ func (s *server) createReward(ctx context.Context, c call) (reply, error) {
 	if err != nil {
 		return reply{}, err
 	}
+	c.ticket.Decoded()
 	stored, replayed, err := s.Service.Award(ctx, r)
 	if err != nil {
 		return reply{}, err

@@ -136,6 +136,9 @@ func (s *server) answer(ctx context.Context, rt route, c call, from *caller) (a 
 			return a, err
 		}
 		c.Body = http.NoBody // drain finds nothing
+		if err := from.ticket.Decode(ctx, len(c.body)); err != nil {
+			return a, err
+		}
 	}
 	return run(ctx, c)
 }
