@@ -54,12 +54,7 @@ func (w *Worker) anyDue(clock rewards.MarketClock) bool {
 // due reports whether an action must be judged. No position shows a cash dividend: see entitleAll.
 func (w *Worker) due(a rewards.Action, clock rewards.MarketClock) bool {
 	judged := a.State == rewards.ActionAnnounced || a.State == rewards.ActionHeld && a.WaitsFor != ""
-	return judged && mayShow(a, clock)
-}
-
-// mayShow reports whether positions may show an action.
-func mayShow(a rewards.Action, clock rewards.MarketClock) bool {
-	return a.Type.Known() && a.Type != rewards.ActionCashDividend && a.Due(clock.Now)
+	return judged && a.MayShow(clock.Now)
 }
 
 // judgeActions applies the due actions that the broker's positions confirm, in the order of their
@@ -188,6 +183,7 @@ func (w *Worker) prepare(
 	}
 	for _, b := range w.actions.open {
 		p.standing.Undone = p.standing.Undone || b.AssetID == a.AssetID && b.DoubtsUndo()
+		p.standing.Beside = p.standing.Beside || b.ID != a.ID && b.Touches(stock, target) && b.MayShow(clock.Now)
 	}
 	var after string
 	if !a.ApprovedAt.IsZero() { // maybe again
@@ -217,16 +213,14 @@ func (w *Worker) prepare(
 	return p, err
 }
 
-// addLater adds what the later actions of a stock do to its shares, as far as they are due. When an operator applies a,
-// these are also those that are held for an operator. It returns the position, which may have the symbol that one of
-// them gives.
+// addLater adds what the later actions of a stock do to its shares, as far as they are due. It returns the position,
+// which may have the symbol that one of them gives.
 func (w *Worker) addLater(
 	p *prepared, a rewards.Action, at stakes, theirs rewards.Position, clock rewards.MarketClock,
 ) (rewards.Position, error) {
 	found := false
 	for _, b := range w.actions.open { // in the order of their ex-dates
-		held := !a.ApprovedAt.IsZero() && b.State == rewards.ActionHeld && mayShow(b, clock)
-		if found && b.AssetID == a.AssetID && (held || w.due(b, clock)) {
+		if found && b.AssetID == a.AssetID && w.due(b, clock) {
 			r, err := b.UnitRatio()
 			if err != nil {
 				return theirs, err

@@ -25,6 +25,21 @@ func (a Action) overtakenBy(b Action) bool {
 	return a.Type.Gives() && b.changesUnits() || a.changesUnits() && b.Type.Gives()
 }
 
+// MayShow reports whether the action is open, and the broker's positions may show it at the broker's time now.
+func (a Action) MayShow(now time.Time) bool {
+	open := a.State == ActionAnnounced || a.State == ActionHeld
+	return open && a.Type.Known() && a.Type != ActionCashDividend && a.Due(now)
+}
+
+// Touches reports whether the action changes the shares of one of two stocks. The second one may be zero.
+func (a Action) Touches(one, other Asset) bool {
+	if a.DoubtsPosition() { // it says what another one does
+		return false
+	}
+	gives := a.Type.Gives() && (a.NewSymbol == one.Symbol || a.NewSymbol == other.Symbol)
+	return a.AssetID == one.ID || a.AssetID == other.ID || gives
+}
+
 // changesUnits reports whether the action changes how many shares of its stock users have.
 func (t Terms) changesUnits() bool {
 	r, err := t.UnitRatio()

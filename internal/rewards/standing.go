@@ -25,6 +25,8 @@ type Standing struct {
 	// Later is what later actions of the source, which are due too, do to its shares, in their order: after an outage,
 	// or a jump of the clock, the broker's position may show several at once.
 	Later []Ratio
+
+	Beside bool // another action of these stocks is open, and the positions may show it
 }
 
 // Stake is all shares of a stock: the users' and the house's.
@@ -168,7 +170,7 @@ func (a Action) Begin(c Conversion, s Standing) (w Switch, err error) {
 		w = s.Undo.Redo(c)
 	}
 	w.Booked, w.TargetBooked = s.Source.Booked, s.Target.Booked
-	if a.chained(c, s) || a.showsLater(c, s) { // the next one explains the rest
+	if a.chained(c, s) || a.leavesRest(c, s) { // the next one explains the rest
 		w.Position, w.TargetPosition, err = a.after(c, s)
 		return w, err
 	}
@@ -200,22 +202,12 @@ func (s Standing) afterLater(source money.Shares) (after money.Shares, err error
 	return source, nil
 }
 
-// showsLater reports whether the broker's position is nearer to what the later actions make of it, too, than to what
-// this one makes of it. When an operator applies them one by one, the last one books what nothing explains.
-func (a Action) showsLater(c Conversion, s Standing) bool {
-	if a.ApprovedAt.IsZero() || s.Undone || s.Undo.Number > 0 || len(s.Later) == 0 || s.unchanged() {
-		return false
-	}
-	source, _, err := a.after(c, s)
-	if err != nil {
-		return false
-	}
-	all, err := s.afterLater(source)
-	return err == nil && apart(s.Source.Theirs, all) < apart(s.Source.Theirs, source)
+// leavesRest reports whether an operator applies the action while another one of its stocks is open, and the broker's
+// positions are not what this one makes alone. Then it books what its terms say, and no more: the positions may show the
+// other one, too, or both together nothing. The last of them books what nothing explains.
+func (a Action) leavesRest(c Conversion, s Standing) bool {
+	return !a.ApprovedAt.IsZero() && s.Beside && !s.Undone && s.Undo.Number == 0 && !a.Explains(c, s)
 }
-
-// apart is by how much two positions differ.
-func apart(a, b money.Shares) money.Shares { return max(a-b, b-a) }
 
 // Explains reports whether the broker's positions are what the action makes of what is booked now.
 func (a Action) Explains(c Conversion, s Standing) bool {

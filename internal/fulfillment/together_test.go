@@ -1,0 +1,72 @@
+package fulfillment_test
+
+import (
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"stockrewards/internal/money"
+	"stockrewards/internal/rewards"
+)
+
+// together announces two actions, and lets the brokerage's clock jump over both.
+func (w *world) together(bodies [2]string) (ids [2]string) {
+	w.t.Helper()
+	for i, body := range bodies {
+		ids[i] = w.control(http.MethodPost, "corporate-actions", body)
+	}
+	w.run(20 * time.Second)
+	w.check(w.brokerage.SetClock(w.t.Context(), time.Date(2000, 1, 6, 14, 31, 0, 0, time.UTC), 1))
+	w.run(30 * time.Second)
+	return ids
+}
+
+// Two actions share a stock, and the broker's position shows both. An operator applies them in their order: the house
+// gets no share that does not exist.
+func TestActionsThatShareAStock(t *testing.T) {
+	t.Parallel()
+	const merger = `{"type":"stock_merger","acquiree_symbol":"AAPL","acquirer_symbol":"KO","acquiree_rate":2,"acquirer_rate":3,"effective_date":"2000-01-05"}`
+	const spinOff = `{"type":"spin_off","source_symbol":"AAPL","source_rate":2,"new_symbol":"KO","new_rate":1,"ex_date":"2000-01-05"}`
+	split := func(symbol, day string) string {
+		return `{"type":"forward_split","symbol":"` + symbol + `","old_rate":1,"new_rate":2,"ex_date":"` + day + `"}`
+	}
+	back := [2]string{
+		`{"type":"reverse_split","symbol":"AAPL","old_rate":100,"new_rate":1,"ex_date":"2000-01-05"}`,
+		`{"type":"forward_split","symbol":"AAPL","old_rate":1,"new_rate":100,"ex_date":"2000-01-05"}`,
+	}
+	inWorlds(t, map[string][2]string{
+		"a reverse split and back":                back,
+		"a merger and a split on one day":         {merger, split("KO", "2000-01-05")},
+		"a merger and a split on the next day":    {merger, split("KO", "2000-01-06")},
+		"a spin-off and a split of what it gives": {spinOff, split("KO", "2000-01-06")},
+	}, func(w *world, bodies [2]string) {
+		w.wantAfter(5*time.Second, w.give("AAPL", 3000*usd), rewards.Executed)
+		w.wantAfter(5*time.Second, w.give("KO", 1000*usd), rewards.Executed)
+		a, k := w.holding(w.user, "AAPL").Quantity, w.holding(w.user, "KO").Quantity
+		ids := w.together(bodies)
+		for _, id := range ids {
+			if w.action(id).State != rewards.ActionSwept {
+				w.approve(id)
+				w.run(20 * time.Second)
+				w.wantAction(id, rewards.ActionSwept)
+			}
+		}
+		given, want := "KO", 2*k+a
+		switch {
+		case strings.Contains(bodies[0], "merger"):
+			want = 2 * (k + a*3/2)
+		case bodies == back:
+			given, want = "AAPL", a-a%100 // a billionth is the least
+		}
+		if got := w.holding(w.user, given).Quantity; got < want-2 || got > want+2 {
+			w.t.Errorf("the user has %s shares of %s, want %s", got, given, want)
+		}
+		if house := w.house(given); house > money.Share/1000 || house < -money.Share/1000 {
+			w.t.Errorf("the house has %s shares of %s", house, given)
+		}
+		w.run(time.Minute)
+		w.wantBalance()
+		w.wantAlarm("", false)
+	})
+}
