@@ -56,7 +56,7 @@ const (
 	changesAlone, changesShared = 4, 1 // another app's write waits for one transaction at most
 	decodesPerProcessorAlone    = 2
 	decodesShared               = 1
-	mostLists                   = 8    // below the connections to a database
+	mostLists                   = 8 // below the connections to a database
 	sharedFor                   = time.Second
 )
 

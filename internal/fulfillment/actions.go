@@ -143,6 +143,7 @@ func (w *Worker) readOpen(ctx context.Context, clock rewards.MarketClock) error 
 	if err != nil {
 		return err
 	}
+	rewards.SortToJudge(open)
 	w.actions.open, w.actions.openAt, w.actions.entitled = open, w.now(), make(map[string]time.Time)
 	if w.actions.sweep, _, err = w.store.OpenSwitch(ctx); err != nil {
 		return err

@@ -64,7 +64,7 @@ func (w *Worker) applyConfirmed(
 		return err
 	}
 	judgment, _ := a.Judge(p.conversion, p.standing)
-	again := w.twice(a, judgment)
+	again := w.found(a, judgment) >= confirmations
 	if judgment != rewards.JudgeApply || !again || !a.Evident(p.conversion, p.standing) {
 		return nil
 	}

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"log/slog"
-	"slices"
 	"time"
 
 	"stockrewards/internal/money"
@@ -103,7 +102,8 @@ func (w *Worker) judgeAction(
 		return w.changeAction(ctx, a, o.Await(a, p.waits, "waits for "+p.waits))
 	}
 	judgment, note := a.Judge(p.conversion, p.standing)
-	again := w.twice(a, judgment)
+	times := w.found(a, judgment)
+	again := times >= confirmations
 	if a.Differs() { // an operator is asked; a correction of a fill, say, may explain it meanwhile
 		if judgment != rewards.JudgeApply || !again {
 			return nil
@@ -121,7 +121,7 @@ func (w *Worker) judgeAction(
 	case rewards.JudgeAwait:
 		return w.changeAction(ctx, a, o.Await(a, note, "the order "+note+" must end first"))
 	case rewards.JudgeDiffer:
-		if !again {
+		if times < confirmations*(1+len(p.standing.Later)) { // one of the others may have to come first
 			return nil
 		}
 		return w.changeAction(ctx, a, o.Hold(a, note))
@@ -168,13 +168,15 @@ func (w *Worker) prepare(
 		}
 		p.renaming = rewards.Renaming{Symbol: a.NewSymbol, BrokerID: renamed.AssetID}
 	}
-	if theirs, err = w.addLater(&p, a, at, theirs, clock); err != nil {
+	later := w.later(a, a.AssetID, clock)
+	theirs = at.renamed(theirs, later)
+	if p.standing.Later, err = ratiosOf(later); err != nil {
 		return p, err
 	}
 	p.standing.Source = rewards.Stake{Booked: source.Quantity, Theirs: theirs.Qty, Accepted: source.Accepted}
 	var target rewards.Asset
 	if a.Type.Gives() {
-		if target, err = w.target(ctx, a, at, &p); err != nil {
+		if target, err = w.target(ctx, a, at, &p, clock); err != nil {
 			return p, err
 		}
 		if p.activities, err = w.store.ActivitiesOf(ctx, a.ExDate, a.Symbol, a.NewSymbol); err != nil {
@@ -207,38 +209,20 @@ func (w *Worker) prepare(
 	}
 	p.conversion, err = a.Conversion(target.ID, part)
 	p.standing.InCash = err == nil && a.PaidInCash(p.activities, p.conversion, source.Quantity)
+	if err == nil && a.Unexplained(p.conversion, p.standing) {
+		p.addMisplaced(a)
+		w.addGiver(a, at, stock, &p, clock)
+	}
 	if after != "" && p.standing.Undone && !a.Explains(p.conversion, p.standing) {
 		p.waits = "the action " + after + ", which was undone after it: apply that one first"
 	}
 	return p, err
 }
 
-// addLater adds what the later actions of a stock do to its shares, as far as they are due. It returns the position,
-// which may have the symbol that one of them gives.
-func (w *Worker) addLater(
-	p *prepared, a rewards.Action, at stakes, theirs rewards.Position, clock rewards.MarketClock,
-) (rewards.Position, error) {
-	found := false
-	for _, b := range w.actions.open { // in the order of their ex-dates
-		if found && b.AssetID == a.AssetID && w.due(b, clock) {
-			r, err := b.UnitRatio()
-			if err != nil {
-				return theirs, err
-			}
-			if r.Old != r.New { // otherwise it explains no difference
-				p.standing.Later = append(p.standing.Later, r)
-			}
-			if renamed, moved := at.bySymbol[b.NewSymbol]; moved && b.Renames() && theirs.Qty == 0 {
-				theirs = renamed
-			}
-		}
-		found = found || b.ID == a.ID
-	}
-	return theirs, nil
-}
-
 // target is the stock that the action gives.
-func (w *Worker) target(ctx context.Context, a rewards.Action, at stakes, p *prepared) (rewards.Asset, error) {
+func (w *Worker) target(
+	ctx context.Context, a rewards.Action, at stakes, p *prepared, clock rewards.MarketClock,
+) (rewards.Asset, error) {
 	position := at.bySymbol[a.NewSymbol]
 	target, err := w.store.EnsureAsset(ctx, w.lease, a.NewSymbol, position.AssetID)
 	if err != nil {
@@ -252,32 +236,13 @@ func (w *Worker) target(ctx context.Context, a rewards.Action, at stakes, p *pre
 	p.standing.Target = rewards.Stake{
 		Booked: booked.Quantity, Accepted: booked.Accepted, Theirs: at.position(target.BrokerID, target.Symbol).Qty,
 	}
-	return target, nil
+	p.standing.LaterTarget, err = ratiosOf(w.later(a, target.ID, clock))
+	return target, err
 }
 
-// othersOf lists the actions of the stock, the newest.
-func (w *Worker) othersOf(ctx context.Context, a rewards.Action) ([]rewards.Action, error) {
-	const enough = 100
-	return w.store.Actions(ctx, 0, a.Symbol, enough)
-}
-
-// addOthers adds what other actions of the stock say about this one: that it repeats one of them, or was overtaken.
-func (w *Worker) addOthers(ctx context.Context, a rewards.Action, p *prepared) (err error) {
-	if p.others, err = w.othersOf(ctx, a); err != nil {
-		return err
-	}
-	if i := slices.IndexFunc(p.others, a.TwinOf); i >= 0 {
-		p.standing.Twin = p.others[i].ID
-	}
-	if by, overtaken := a.Overtaken(p.others); overtaken {
-		p.standing.Overtook = by.Overtook()
-	}
-	return nil
-}
-
-// twice reports whether a comparison finds the same about an action as the one before: the broker may
+// found returns how many comparisons in a row have found the same about an action: the broker may
 // change positions one after the other, and an answer may be empty by mistake.
-func (w *Worker) twice(a rewards.Action, found rewards.Judgment) bool {
+func (w *Worker) found(a rewards.Action, found rewards.Judgment) int {
 	p := &w.actions.positions
 	if p.found == nil {
 		p.found = make(map[string]finding)
@@ -288,7 +253,7 @@ func (w *Worker) twice(a rewards.Action, found rewards.Judgment) bool {
 	}
 	f.times++
 	p.found[a.ID] = f
-	return f.times >= confirmations
+	return f.times
 }
 
 // apply applies an action.

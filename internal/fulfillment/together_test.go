@@ -68,5 +68,79 @@ func TestActionsThatShareAStock(t *testing.T) {
 		w.run(time.Minute)
 		w.wantBalance()
 		w.wantAlarm("", false)
+	}, func(w *world) { w.cfg.ReviewActions = true })
+}
+
+// An operator applies a split before the merger that the broker did first. It waits for the merger.
+func TestASplitWaitsForTheMergerBeforeIt(t *testing.T) {
+	t.Parallel()
+	inWorlds(t, map[string]int{"the merger was first": 0, "the split was first": 1}, func(w *world, first int) {
+		for _, symbol := range []string{"AAPL", "KO"} {
+			w.wantAfter(5*time.Second, w.give(symbol, 3000*usd), rewards.Executed)
+		}
+		a, k := w.holding(w.user, "AAPL").Quantity, w.holding(w.user, "KO").Quantity
+		bodies := [2]string{
+			`{"type":"stock_merger","acquiree_symbol":"AAPL","acquirer_symbol":"KO","acquiree_rate":2,"acquirer_rate":3,"effective_date":"2000-01-06"}`,
+			`{"type":"forward_split","symbol":"KO","old_rate":1,"new_rate":2,"ex_date":"2000-01-06"}`,
+		}
+		want := 2 * (k + a*3/2)
+		if first == 1 {
+			bodies[0], bodies[1], want = bodies[1], bodies[0], 2*k+a*3/2
+		}
+		ids := w.together(bodies)
+		merger, split := ids[first], ids[1-first]
+		w.approve(split)
+		w.run(20 * time.Second)
+		if first == 0 {
+			if got, want := w.action(split).WaitsFor, "the action "+merger+", which the broker did before it"; got != want {
+				w.t.Errorf("the split waits for %q, want %q", got, want)
+			}
+		}
+		w.approve(merger)
+		w.run(40 * time.Second)
+		w.wantAction(merger, rewards.ActionSwept)
+		w.wantAction(split, rewards.ActionSwept)
+		if got := w.holding(w.user, "KO").Quantity; got < want-2 || got > want+2 {
+			w.t.Errorf("the user has %s shares, want %s", got, want)
+		}
+		w.run(time.Minute)
+		w.wantBalance()
+		w.wantAlarm("", false)
+	}, func(w *world) { w.cfg.ReviewActions = true })
+}
+
+// Actions of one stock and one day are applied in the order in which the broker made them, whatever their ids. Nobody is
+// needed.
+func TestActionsOfOneDay(t *testing.T) {
+	t.Parallel()
+	const day = `"ex_date":"2000-01-06"}`
+	const (
+		split   = `{"type":"forward_split","symbol":"AAPL","old_rate":1,"new_rate":3,` + day
+		double  = `{"type":"forward_split","symbol":"AAPL","old_rate":1,"new_rate":2,` + day
+		reverse = `{"type":"reverse_split","symbol":"AAPL","old_rate":100,"new_rate":1,` + day
+		back    = `{"type":"forward_split","symbol":"AAPL","old_rate":1,"new_rate":100,` + day
+		spinOff = `{"type":"spin_off","source_symbol":"AAPL","source_rate":4,"new_symbol":"KO","new_rate":1,` + day
+		ofKO    = `{"type":"forward_split","symbol":"KO","old_rate":1,"new_rate":3,` + day
+		merger  = `{"type":"stock_merger","acquiree_symbol":"AAPL","acquirer_symbol":"KO","acquiree_rate":2,"acquirer_rate":3,` +
+			`"effective_date":"2000-01-06"}`
+	)
+	inWorlds(t, map[string][2]string{
+		"two splits": {split, double}, "a spin-off, then a split": {spinOff, split}, "a split, then a spin-off": {split, spinOff},
+		"a split, then a merger": {split, merger}, "a merger, then a split of its stock": {merger, ofKO}, "a reverse split and back": {reverse, back}, "a split and back": {back, reverse},
+	}, func(w *world, bodies [2]string) {
+		for _, symbol := range []string{"AAPL", "KO"} {
+			w.wantAfter(5*time.Second, w.give(symbol, 3000*usd), rewards.Executed)
+		}
+		for _, id := range w.together(bodies) {
+			w.wantAction(id, rewards.ActionSwept)
+		}
+		for _, symbol := range []string{"AAPL", "KO"} {
+			if house := w.house(symbol); house > money.Share/1000 || house < -money.Share/1000 {
+				w.t.Errorf("the house has %s shares of %s", house, symbol)
+			}
+		}
+		w.run(time.Minute)
+		w.wantBalance()
+		w.wantAlarm("", false)
 	})
 }

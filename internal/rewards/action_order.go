@@ -1,10 +1,27 @@
 package rewards
 
 import (
+	"cmp"
+	"slices"
 	"time"
 
 	"stockrewards/internal/money"
 )
+
+// SortToJudge sorts open actions by ex-date. Of one day those that give shares of another stock come first: what the
+// broker gave shows whether it did them before the others of the day.
+func SortToJudge(list []Action) {
+	slices.SortStableFunc(list, func(a, b Action) int {
+		giving := 0
+		if a.Type.Gives() != b.Type.Gives() {
+			giving = 1
+			if a.Type.Gives() {
+				giving = -1
+			}
+		}
+		return cmp.Or(cmp.Compare(a.ExDate, b.ExDate), giving)
+	})
+}
 
 // Overtaken returns the last action of a list that was applied before a, although its ex-date is later, where the order
 // matters: one of the two gives shares of another stock, counted in those that the other one changes.
@@ -38,6 +55,44 @@ func (a Action) Touches(one, other Asset) bool {
 	}
 	gives := a.Type.Gives() && (a.NewSymbol == one.Symbol || a.NewSymbol == other.Symbol)
 	return a.AssetID == one.ID || a.AssetID == other.ID || gives
+}
+
+// Misplaced returns an action of a list that was applied before a, although it is of the same day or later, where the
+// order matters, as for Overtaken. The broker may have done it after a.
+func (a Action) Misplaced(list []Action) (by Action, found bool) {
+	i := slices.IndexFunc(list, func(b Action) bool {
+		applied := b.State == ActionApplied || b.State == ActionSwept
+		same := b.ID != a.ID && b.AssetID == a.AssetID && b.ExDate >= a.ExDate
+		return applied && same && (a.Type.Gives() && b.changesUnits() || a.changesUnits() && b.Type.Gives())
+	})
+	if i < 0 {
+		return by, false
+	}
+	return list[i], true
+}
+
+// Preceded says what an operator must do about an action that may be applied in the wrong order.
+func (a Action) Preceded() string {
+	return "the action " + a.ID + " was applied already: if the broker did it after this one, undo that one first, then " +
+		"apply both in their order"
+}
+
+// Follows reports whether the broker did a after b, which gives shares of its stock: its position is what a makes of what
+// is booked and of what b gives for all shares of the other stock.
+func (a Action) Follows(b Action, booked, other, theirs money.Shares) bool {
+	keep, err := a.UnitRatio()
+	give, errGive := b.Ratio()
+	if err != nil || errGive != nil || !b.Type.Gives() || b.ExDate > a.ExDate {
+		return false
+	}
+	given, err := give.Of(other)
+	if err == nil {
+		given, err = money.AddShares(booked, given)
+	}
+	if err == nil {
+		given, err = keep.Of(given)
+	}
+	return err == nil && near(theirs, given)
 }
 
 // changesUnits reports whether the action changes how many shares of its stock users have.

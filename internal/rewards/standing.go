@@ -22,9 +22,10 @@ type Standing struct {
 	Overtook  string // what to do about a later action that was applied already; "": nothing
 	InCash    bool   // the broker has booked the shares that the action gives, and paid all of them in cash
 
-	// Later is what later actions of the source, which are due too, do to its shares, in their order: after an outage,
-	// or a jump of the clock, the broker's position may show several at once.
-	Later []Ratio
+	// Later is what other actions of the source, of the same day or later, do to its shares, as far as they are due: after
+	// an outage, a jump of the clock, or when a stock has two on one day, the broker's position shows several at once.
+	Later       []Ratio
+	LaterTarget []Ratio // the same of the target
 
 	Beside bool // another action of these stocks is open, and the positions may show it
 }
@@ -93,7 +94,7 @@ func (a Action) Judge(c Conversion, s Standing) (Judgment, string) {
 		}
 	case s.InCash && s.near(source, target):
 		return JudgeApply, ""
-	case s.unchanged():
+	case s.unchanged() && !a.chained(c, s):
 	case s.near(source, target) && s.lacksTarget(a, target):
 		return JudgeWait, ""
 	case s.near(source, target), a.chained(c, s):
@@ -180,26 +181,36 @@ func (a Action) Begin(c Conversion, s Standing) (w Switch, err error) {
 	return w, err
 }
 
-// chained reports whether the broker's positions show the action together with the later ones.
+// chained reports whether the broker's positions show the action together with the later ones. When these undo what
+// it does, as after a reverse split and back, the position cannot show it.
 func (a Action) chained(c Conversion, s Standing) bool {
-	if len(s.Later) == 0 || s.unchanged() {
+	if len(s.Later)+len(s.LaterTarget) == 0 {
 		return false
 	}
 	source, target, err := a.after(c, s)
 	if err == nil {
-		source, err = s.afterLater(source)
+		source, err = afterAll(source, s.Later)
 	}
-	return err == nil && s.near(source, target)
+	if err == nil {
+		target, err = afterAll(target, s.LaterTarget)
+	}
+	switch {
+	case err != nil:
+		return false
+	case s.unchanged():
+		return source == s.Source.Booked && target == s.Target.Booked && s.Now.Sub(a.Boundary) >= happens
+	}
+	return s.near(source, target)
 }
 
-// afterLater is what the later actions make of a position.
-func (s Standing) afterLater(source money.Shares) (after money.Shares, err error) {
-	for _, later := range s.Later {
-		if source, err = later.Of(source); err != nil {
+// afterAll is what one ratio after the other makes of a position.
+func afterAll(position money.Shares, ratios []Ratio) (after money.Shares, err error) {
+	for _, r := range ratios {
+		if position, err = r.Of(position); err != nil {
 			return 0, err
 		}
 	}
-	return source, nil
+	return position, nil
 }
 
 // leavesRest reports whether an operator applies the action while another one of its stocks is open, and the broker's
@@ -207,6 +218,11 @@ func (s Standing) afterLater(source money.Shares) (after money.Shares, err error
 // other one, too, or both together nothing. The last of them books what nothing explains.
 func (a Action) leavesRest(c Conversion, s Standing) bool {
 	return !a.ApprovedAt.IsZero() && s.Beside && !s.Undone && s.Undo.Number == 0 && !a.Explains(c, s)
+}
+
+// Unexplained reports whether the broker's positions are neither the booked ones nor what the action makes of them.
+func (a Action) Unexplained(c Conversion, s Standing) bool {
+	return !s.unchanged() && !s.InCash && !a.Explains(c, s) && !a.chained(c, s)
 }
 
 // Explains reports whether the broker's positions are what the action makes of what is booked now.

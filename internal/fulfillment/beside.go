@@ -1,0 +1,82 @@
+package fulfillment
+
+import (
+	"context"
+	"slices"
+
+	"stockrewards/internal/rewards"
+)
+
+// later lists the other actions of a stock, of the same day as a or later, that are due.
+func (w *Worker) later(a rewards.Action, stock rewards.AssetID, clock rewards.MarketClock) (list []rewards.Action) {
+	for _, b := range w.actions.open { // in the order of their ex-dates
+		if b.ID != a.ID && b.AssetID == stock && b.ExDate >= a.ExDate && w.due(b, clock) {
+			list = append(list, b)
+		}
+	}
+	return list
+}
+
+// ratiosOf lists what actions do to the shares of their stock. One that leaves them explains no difference.
+func ratiosOf(list []rewards.Action) (ratios []rewards.Ratio, err error) {
+	for _, a := range list {
+		r, err := a.UnitRatio()
+		if err != nil {
+			return nil, err
+		}
+		if r.Old != r.New {
+			ratios = append(ratios, r)
+		}
+	}
+	return ratios, nil
+}
+
+// renamed is the broker's position in a stock that has another symbol by one of the actions already.
+func (s stakes) renamed(theirs rewards.Position, by []rewards.Action) rewards.Position {
+	for _, a := range by {
+		if renamed, moved := s.bySymbol[a.NewSymbol]; moved && a.Renames() && theirs.Qty == 0 {
+			theirs = renamed
+		}
+	}
+	return theirs
+}
+
+// othersOf lists the actions of a stock, the newest.
+func (w *Worker) othersOf(ctx context.Context, symbol string) ([]rewards.Action, error) {
+	const enough = 100
+	return w.store.Actions(ctx, 0, symbol, enough)
+}
+
+// addOthers adds what other actions of the stock say about this one: that it repeats one of them, or was overtaken.
+func (w *Worker) addOthers(ctx context.Context, a rewards.Action, p *prepared) (err error) {
+	if p.others, err = w.othersOf(ctx, a.Symbol); err != nil {
+		return err
+	}
+	if i := slices.IndexFunc(p.others, a.TwinOf); i >= 0 {
+		p.standing.Twin = p.others[i].ID
+	}
+	if by, overtaken := a.Overtaken(p.others); overtaken {
+		p.standing.Overtook = by.Overtook()
+	}
+	return nil
+}
+
+// addMisplaced adds that another action of the stocks was applied before this one, if that may have been wrong.
+func (p *prepared) addMisplaced(a rewards.Action) {
+	if p.standing.Overtook != "" || p.standing.Beside || p.standing.Undo.Number > 0 {
+		return
+	}
+	if by, found := a.Misplaced(p.others); found {
+		p.standing.Overtook = by.Preceded()
+	}
+}
+
+// addGiver adds that the broker did another action first, which gives shares of the stock.
+func (w *Worker) addGiver(a rewards.Action, at stakes, stock rewards.Asset, p *prepared, clock rewards.MarketClock) {
+	for _, b := range w.actions.open {
+		gives := b.AssetID != a.AssetID && b.NewSymbol == stock.Symbol && b.MayShow(clock.Now)
+		if gives && a.Follows(b, p.standing.Source.Booked, at.booked[b.AssetID].Quantity, p.standing.Source.Theirs) {
+			p.waits = "the action " + b.ID + ", which the broker did before it"
+		}
+	}
+}
