@@ -7,8 +7,8 @@ import (
 	"stockrewards/internal/rewards"
 )
 
-// firstTradesKept is of how many days the first trade of a stock is kept. A spin-off that waits for longer is divided by
-// a later trade.
+// firstTradesKept is the number of days of which the first trade of a stock is kept. A later trade divides a spin-off
+// that waits longer.
 const firstTradesKept = 10
 
 // addFirst adds a reported trade to the first trades of days, oldest first, if it is the first one since opened, when
