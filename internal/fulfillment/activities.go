@@ -6,6 +6,7 @@ import (
 	"slices"
 	"time"
 
+	"stockrewards/internal/money"
 	"stockrewards/internal/rewards"
 )
 
@@ -30,15 +31,40 @@ type activityWatch struct {
 	begun   time.Time // the broker's, of its beginning
 	token   string
 	pages   int
-	since   time.Time // ours, since when reading them fails
-	trouble string    // why the last page could not be read; "" when it could
-	ofFills bool      // the trouble is that of fills
+	since   time.Time           // ours, since when reading them fails
+	trouble string              // why the last page could not be read; "" when it could
+	ofFills bool                // the trouble is that of fills
+	number  int64               // of the reading under way, or of the last one
+	read    int64               // number of the last complete reading of the others
+	seen    map[string]evidence // by action
+}
+
+// evidence is a difference between the positions and the store that may show an action, and when it was first seen.
+type evidence struct {
+	differs [2]money.Shares // of the action's stock and of the one that it gives
+	reading int64           // number of the last reading of activities that had begun
+	at      time.Time       // ours
+}
+
+// covers reports whether the activities were read completely since the positions show what they show of an action: the
+// reading began after that was first seen. When they cannot be read for activitiesSilence, they count as read.
+func (a *activityWatch) covers(action string, s rewards.Standing, now time.Time) bool {
+	differs := [2]money.Shares{s.Source.Theirs - s.Source.Booked, s.Target.Theirs - s.Target.Booked}
+	seen, found := a.seen[action]
+	if s.LiveOrder == "" && (!found || seen.differs != differs) {
+		if a.seen == nil {
+			a.seen = make(map[string]evidence)
+		}
+		seen = evidence{differs: differs, reading: a.number, at: now}
+		a.seen[action] = seen
+	}
+	return a.read > seen.reading || now.Sub(seen.at) > activitiesSilence
 }
 
 // begin begins a reading at the broker's time now. There are many fills, of which only corrections matter: what came
 // before the first reading is found by comparing orders.
 func (a *activityWatch) begin(now time.Time) {
-	a.begun, a.pages = now, 0
+	a.begun, a.pages, a.number = now, 0, a.number+1
 	switch {
 	case a.fills && a.filled.IsZero():
 		a.after = now.Add(-fillsAgain)
@@ -59,6 +85,7 @@ func (a *activityWatch) end() {
 		a.filled, a.fills = a.begun, false
 		return
 	}
+	a.read = a.number
 	a.readAt, a.fills = a.begun, a.begun.Sub(a.filled) >= activitiesEvery
 }
 
@@ -154,15 +181,17 @@ func (w *Worker) readActivities(ctx context.Context, clock rewards.MarketClock) 
 
 // basisPart is the part of the cost basis that a spin-off moves, by the prices that the broker's
 // activities name, or else by the first trades on the ex-date. It adds what is missing, and the price after it.
+// Positions and activities are read one after the other, so trades count only when the activities cover the positions.
 func (w *Worker) basisPart(
 	a rewards.Action, target rewards.Asset, p *prepared,
 ) (part rewards.Fraction, err error) {
 	source, given := a.SpinOffPrices(p.activities)
-	if source == 0 || given == 0 {
+	covered := w.actions.activities.covers(a.ID, p.standing, w.now())
+	if (source == 0 || given == 0) && (covered || !a.NeedsActivities(p.standing)) {
 		open := a.ExDate.Open()
 		var tradedAt time.Time
-		source, tradedAt = w.market.TradeSince(a.AssetID, open)
-		given, _ = w.market.TradeSince(target.ID, open)
+		source, tradedAt = w.market.FirstTrade(a.AssetID, open)
+		given, _ = w.market.FirstTrade(target.ID, open)
 		for _, later := range p.others {
 			source = a.PriceBefore(later, source, tradedAt, p.standing.Undone)
 		}

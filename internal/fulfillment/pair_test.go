@@ -2,6 +2,7 @@ package fulfillment_test
 
 import (
 	"context"
+	"fmt"
 	"testing"
 	"time"
 
@@ -51,6 +52,57 @@ func TestTwoActionsOfOneStock(t *testing.T) {
 			w.t.Errorf("%s shares became %s", before, got)
 		}
 		w.wantBalance()
+	})
+}
+
+// Two splits of one stock on one day: at no moment is its price in doubt, although the previous close is before both.
+func TestThePriceAfterTwoSplitsOnOneDay(t *testing.T) {
+	t.Parallel()
+	const body = `{"type":"%s","symbol":"AAPL","old_rate":%d,"new_rate":%d,"ex_date":"2000-01-05"}`
+	inWorlds(t, map[string][2]rewards.Ratio{
+		"both forward": {{Old: 1, New: 2}, {Old: 1, New: 3}},
+		"both reverse": {{Old: 4, New: 1}, {Old: 5, New: 1}},
+		"one of each":  {{Old: 7, New: 1}, {Old: 1, New: 3}},
+	}, func(w *world, ratios [2]rewards.Ratio) {
+		w.sync(nil)
+		w.wantAfter(5*time.Second, w.give("AAPL", 31_000*usd), rewards.Executed)
+		w.serve(5 * time.Second)
+		want := w.holding(w.user, "AAPL").Quantity
+		price := w.market.LastPrice(w.asset("AAPL"))
+		var ids []string
+		for _, r := range ratios {
+			kind := rewards.ActionForwardSplit
+			if r.New < r.Old {
+				kind = rewards.ActionReverseSplit
+			}
+			ids = append(ids, w.post(fmt.Sprintf(body, kind, r.Old, r.New)))
+			price = r.PriceOrNone(price)
+		}
+		w.until("2000-01-04 20:00:00")
+		w.serve(5 * time.Second)
+		w.until("2000-01-05 02:30:00")
+		for range 600 {
+			w.serve(100 * time.Millisecond)
+			w.wantAlarm(rewards.AlarmPriceInDoubt, false)
+		}
+		for i, id := range ids {
+			w.wantAction(id, rewards.ActionSwept)
+			var err error
+			want, err = ratios[i].Of(want)
+			w.check(err)
+		}
+		if got := w.holding(w.user, "AAPL").Quantity; got < want-1 || got > want+1 { // in either order
+			w.t.Errorf("the user has %s shares, want %s", got, want)
+		}
+		w.until("2000-01-05 10:00:00")
+		w.serve(time.Minute)
+		if got := w.market.LastPrice(w.asset("AAPL")); !rewards.Plausible(got, price) {
+			w.t.Errorf("the price is %s, want about %s", got, price)
+		}
+		w.wantValued("AAPL", true)
+		w.wantAfter(10*time.Second, w.give("AAPL", 5*usd), rewards.Executed)
+		w.wantBalance()
+		w.wantAlarm("", false)
 	})
 }
 

@@ -56,9 +56,9 @@ type Market interface {
 	// Levels are the prices of an asset that the price of a fill is compared with; empty when
 	// no price is known.
 	Levels(asset rewards.AssetID) []money.Price
-	// TradeSince is the price of the last reported trade, as the broker reported it, and its time, if it was
-	// traded at the broker's time from or later; otherwise 0.
-	TradeSince(asset rewards.AssetID, from time.Time) (money.Price, time.Time)
+	// FirstTrade is the price of the first known trade, as the broker reported it, and its time, of those
+	// at the broker's time from or later; otherwise 0.
+	FirstTrade(asset rewards.AssetID, from time.Time) (money.Price, time.Time)
 	// Refresh reads the prices of all assets that need one.
 	Refresh(ctx context.Context) error
 	// Doubts lists the symbols whose price is in doubt.

@@ -72,8 +72,9 @@ type quote struct {
 	rewards.Quote
 	symbol string
 	doubt  bool
-	future bool                // the last reported trade was in the future
-	seen   rewards.BrokerPrice // as last reported, in whatever units
+	future bool                  // the last reported trade was in the future
+	seen   rewards.BrokerPrice   // as last reported, in whatever units
+	firsts []rewards.BrokerPrice // of the last days: see addFirst
 }
 
 // New returns a market without prices. Call Load or Refresh to get some.
@@ -158,17 +159,6 @@ func (m *Market) LastPrice(asset rewards.AssetID) money.Price {
 	m.mu.RLock()
 	defer m.mu.RUnlock()
 	return m.quotes[asset].Price
-}
-
-// TradeSince returns the price of the last reported trade, in the broker's units, and its time, if it was traded
-// at the broker's time from or later; otherwise 0.
-func (m *Market) TradeSince(asset rewards.AssetID, from time.Time) (money.Price, time.Time) {
-	m.mu.RLock()
-	defer m.mu.RUnlock()
-	if seen := m.quotes[asset].seen; !seen.TradedAt.Before(from) {
-		return seen.Price, seen.TradedAt
-	}
-	return 0, time.Time{}
 }
 
 // Levels returns the prices to compare a fill with, the newest last: the level that an

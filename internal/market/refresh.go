@@ -79,13 +79,14 @@ func (m *Market) merge(
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	doubted = make(map[rewards.AssetID]money.Price)
+	opened := rewards.DateOf(present).Open()
 	for _, a := range assets {
 		s, found := prices[a.Symbol]
 		q := m.quotes[a.ID]
 		if !found {
 			continue
 		}
-		q.seen = s
+		q.seen, q.firsts = s, addFirst(q.firsts, s, opened, present)
 		m.quotes[a.ID] = q
 		converted, known := s.InUnitsOf(a)
 		if s = converted; !known || q.doubt || q.Generation != a.Generation || q.Pending != a.Hold.Units {

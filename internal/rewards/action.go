@@ -211,7 +211,7 @@ type ActionHold struct {
 // Units are what one share of a stock is since a moment of the broker's time.
 type Units struct {
 	From  time.Time // zero: since ever, or unknown
-	Ratio Ratio     // to the units before; the zero value without one
+	Ratio Ratio     // to the units before, of all changes at From; the zero value without one
 }
 
 // Exists reports whether there is a hold, now or later.

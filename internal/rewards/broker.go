@@ -79,7 +79,8 @@ type BrokerPrice struct {
 	Price         money.Price // of the last trade, positive
 	TradedAt      time.Time
 	PreviousClose money.Price // of the trading day before; zero if missing
-	OtherClose    money.Price // the same in the units before or after a change; zero without a change
+	EarlierClose  money.Price // if that is in the units before the last change; zero without a recent change
+	LaterClose    money.Price // if that is in the units that are pending; zero when the trade is not in those
 }
 
 // BrokerAsset is a security that the broker knows.

@@ -294,6 +294,12 @@ func (a Action) SpinOffPrices(list []Activity) (source, target money.Price) {
 	return source, target
 }
 
+// NeedsActivities reports whether a spin-off may be applied by these positions, so that the prices of the broker's
+// activities must be known if there are any.
+func (a Action) NeedsActivities(s Standing) bool {
+	return s.LiveOrder == "" && (!s.unchanged() || !a.ApprovedAt.IsZero())
+}
+
 // PaidInCash reports whether the broker's activities give the shares of the action's new stock for those that are
 // booked, and pay for all of them in cash: then no position shows the action.
 func (a Action) PaidInCash(list []Activity, c Conversion, booked money.Shares) bool {

@@ -31,7 +31,7 @@ func (q Quote) Update(s BrokerPrice, asked, present time.Time) (Quote, PriceVerd
 	if FutureTrade(s.TradedAt, present) {
 		return q, PriceFromFuture
 	}
-	if !Plausible(s.Price, q.reference(s), s.OtherClose, q.Accepted) || q.contradicts(s) {
+	if !Plausible(s.Price, q.reference(s), s.EarlierClose, s.LaterClose, q.Accepted) || q.contradicts(s) {
 		return q, PriceInDoubt
 	}
 	q.ConfirmedAt = asked
@@ -54,7 +54,8 @@ func (q Quote) reference(s BrokerPrice) money.Price {
 // never happen, such as the repetition of an action: then the converted price is off by its ratio, and so is the
 // previous close.
 func (q Quote) contradicts(s BrokerPrice) bool {
-	return s.OtherClose > 0 && q.Price > 0 && !Plausible(s.Price, q.Price, q.Accepted)
+	uncertain := s.EarlierClose > 0 || s.LaterClose > 0
+	return uncertain && q.Price > 0 && !Plausible(s.Price, q.Price, q.Accepted)
 }
 
 // FromFuture reports whether the quote was confirmed more than MaxClockSkew after our time
@@ -69,15 +70,15 @@ const otherCloseFor = 5 * 24 * time.Hour
 // after an action that has no ratio, or that an operator must decide about.
 func (s BrokerPrice) InUnitsOf(a Asset) (converted BrokerPrice, ok bool) {
 	pending, ratio := a.Hold.Units, Ratio{1, 1}
+	if !a.Units.From.IsZero() && s.TradedAt.Sub(a.Units.From) < otherCloseFor {
+		s.EarlierClose = a.Units.Ratio.PriceOrNone(s.PreviousClose)
+	}
 	switch {
 	case pending.apply(s.TradedAt): // in units that the store does not have yet
 		ratio = pending.Ratio.Inverse()
-		s.OtherClose = ratio.PriceOrNone(s.PreviousClose)
+		s.LaterClose = ratio.PriceOrNone(s.PreviousClose)
 	case !a.Units.From.IsZero() && !s.TradedAt.After(a.Units.From): // halted since before
 		ratio = a.Units.Ratio
-		s.OtherClose = ratio.PriceOrNone(s.PreviousClose)
-	case a.Units.apply(s.TradedAt) && s.TradedAt.Sub(a.Units.From) < otherCloseFor:
-		s.OtherClose = a.Units.Ratio.PriceOrNone(s.PreviousClose)
 	}
 	s.Price = ratio.PriceOrNone(s.Price)
 	return s, s.Price > 0

@@ -20,29 +20,36 @@ func TestPricesInUnits(t *testing.T) {
 	unknown := rewards.Units{From: boundary}
 	pending := func(u rewards.Units) rewards.Asset { return rewards.Asset{Hold: rewards.ActionHold{Units: u}} }
 	applied := func(u rewards.Units) rewards.Asset { return rewards.Asset{Units: u} }
+	both := rewards.Asset{
+		Units: rewards.Units{From: boundary, Ratio: rewards.Ratio{Old: 1, New: 2}}, Hold: rewards.ActionHold{Units: split},
+	}
 	for _, c := range []struct {
 		name         string
 		asset        rewards.Asset
 		at           time.Time
 		price, close money.Price
-		want, other  money.Price // in the asset's units; want 0: not known
+		// in the asset's units; want 0: not known
+		want, earlier, later money.Price
 	}{
-		{"no action", rewards.Asset{}, before, 200, 199, 200, 0},
-		{"pending, traded before", pending(split), before, 200, 199, 200, 0},
-		{"pending, traded since", pending(split), since, 50, 199, 200, 4 * 199},
-		{"pending, no previous close", pending(split), since, 50, 0, 200, 0},
-		{"pending without a ratio, traded before", pending(unknown), before, 200, 199, 200, 0},
-		{"pending without a ratio, traded since", pending(unknown), since, 50, 199, 0, 0},
-		{"applied, halted since before", applied(split), before, 200, 196, 50, 49},
-		{"applied, traded since", applied(split), since, 50, 200, 50, 50},
-		{"applied, the next day", applied(split), after, 51, 50, 51, 12}, // the other close is out of use
-		{"applied for long", applied(split), boundary.Add(5 * 24 * time.Hour), 51, 50, 51, 0},
-		{"applied without a ratio, halted since before", applied(unknown), before, 200, 199, 0, 0},
-		{"applied without a ratio, traded since", applied(unknown), since, 50, 200, 50, 0},
+		{"no action", rewards.Asset{}, before, 200, 199, 200, 0, 0},
+		{"pending, traded before", pending(split), before, 200, 199, 200, 0, 0},
+		{"pending, traded since", pending(split), since, 50, 199, 200, 0, 4 * 199},
+		{"pending, no previous close", pending(split), since, 50, 0, 200, 0, 0},
+		{"pending without a ratio, traded before", pending(unknown), before, 200, 199, 200, 0, 0},
+		{"pending without a ratio, traded since", pending(unknown), since, 50, 199, 0, 0, 0},
+		{"applied, halted since before", applied(split), before, 200, 196, 50, 49, 0},
+		{"applied, traded since", applied(split), since, 50, 200, 50, 50, 0},
+		{"applied, the next day", applied(split), after, 51, 50, 51, 12, 0}, // the earlier close is out of use
+		{"applied for long", applied(split), boundary.Add(5 * 24 * time.Hour), 51, 50, 51, 0, 0},
+		{"applied without a ratio, halted since before", applied(unknown), before, 200, 199, 0, 0, 0},
+		{"applied without a ratio, traded since", applied(unknown), since, 50, 200, 50, 0, 0},
+		{"one applied and one pending, halted since before", both, before, 240, 240, 120, 120, 0},
+		{"one applied and one pending, traded since", both, since, 30, 240, 120, 120, 4 * 240},
 	} {
 		got, known := rewards.BrokerPrice{Price: c.price * dollar, PreviousClose: c.close * dollar, TradedAt: c.at}.InUnitsOf(c.asset)
-		if known != (c.want != 0) || got.Price != c.want*dollar || got.OtherClose/dollar != c.other {
-			t.Errorf("%s: %s, other close %s, known %t; want %s", c.name, got.Price, got.OtherClose, known, c.want*dollar)
+		if known != (c.want != 0) || got.Price != c.want*dollar || got.EarlierClose/dollar != c.earlier ||
+			got.LaterClose/dollar != c.later {
+			t.Errorf("%s: known %t, %+v; want %s", c.name, known, got, c.want*dollar)
 		}
 	}
 }
@@ -79,15 +86,19 @@ func TestThePreviousCloseInEitherUnits(t *testing.T) {
 	now := time.Date(2026, 12, 3, 15, 0, 0, 0, time.UTC)
 	q := rewards.Quote{AssetID: 7, Price: 50, TradedAt: now.Add(-time.Minute), ConfirmedAt: now.Add(-time.Minute)}
 	for _, c := range []struct {
-		name         string
-		close, other money.Price
-		want         rewards.PriceVerdict
+		name                  string
+		close, earlier, later money.Price
+		want                  rewards.PriceVerdict
 	}{
-		{"in the new units", 50, 12, rewards.PriceAccepted},
-		{"in the old units", 200, 50, rewards.PriceAccepted},
-		{"in neither", 400, 100, rewards.PriceInDoubt},
+		{"in the new units", 50, 12, 0, rewards.PriceAccepted},
+		{"in the old units", 200, 50, 0, rewards.PriceAccepted},
+		{"in the units before an earlier change", 100, 50, 300, rewards.PriceAccepted},
+		{"in the pending units", 17, 8, 51, rewards.PriceAccepted},
+		{"in neither", 400, 100, 0, rewards.PriceInDoubt},
+		{"in none of three", 400, 100, 1200, rewards.PriceInDoubt},
 	} {
-		got, verdict := q.Update(rewards.BrokerPrice{Price: 52, PreviousClose: c.close, OtherClose: c.other, TradedAt: now}, now, now)
+		s := rewards.BrokerPrice{Price: 52, PreviousClose: c.close, EarlierClose: c.earlier, LaterClose: c.later, TradedAt: now}
+		got, verdict := q.Update(s, now, now)
 		want := q
 		if want.ConfirmedAt = now; verdict == rewards.PriceAccepted {
 			want.Price, want.TradedAt = 52, now

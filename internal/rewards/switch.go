@@ -1,6 +1,7 @@
 package rewards
 
 import (
+	"math/big"
 	"slices"
 	"time"
 
@@ -199,6 +200,19 @@ func (a Action) UnitsAfter(w Switch, before Units) (after Units, price Ratio) {
 	case w.IsUndo(): // whether the broker has ever changed the units is not known
 		return Units{}, Ratio{}
 	default:
-		return Units{From: a.Boundary, Ratio: r}, r
+		return before.followed(Units{From: a.Boundary, Ratio: r}), r
 	}
+}
+
+// followed returns the units after the next change. Of two splits on one day every earlier trade, and the previous
+// close, is from before both: the ratio is that of both.
+func (u Units) followed(next Units) Units {
+	if u.From.IsZero() || !u.From.Equal(next.From) || u.Ratio.New == 0 || next.Ratio.New == 0 {
+		return next
+	}
+	both := new(big.Rat).Mul(big.NewRat(u.Ratio.New, u.Ratio.Old), big.NewRat(next.Ratio.New, next.Ratio.Old))
+	if both.Num().IsInt64() && both.Denom().IsInt64() { // else an operator must confirm the price
+		next.Ratio = Ratio{Old: both.Denom().Int64(), New: both.Num().Int64()}
+	}
+	return next
 }

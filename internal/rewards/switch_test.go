@@ -167,6 +167,36 @@ func TestUnitsAfter(t *testing.T) {
 	}
 }
 
+// The ratio of units is that of all changes at their beginning, as far as they have one.
+func TestUnitsAfterTwoChanges(t *testing.T) {
+	t.Parallel()
+	early, _ := stages(t)
+	boundary, sooner := moment(t, "2026-12-02T20:00:00-05:00"), moment(t, "2026-12-01T20:00:00-05:00")
+	ratio := func(was, is int64) rewards.Ratio { return rewards.Ratio{Old: was, New: is} }
+	for name, c := range map[string]struct {
+		before rewards.Units
+		kind   rewards.ActionType
+		undoes int64
+		want   rewards.Ratio
+	}{
+		"two splits on one day":       {rewards.Units{From: boundary, Ratio: ratio(3, 2)}, "forward_split", 0, ratio(3, 8)},
+		"that take each other back":   {rewards.Units{From: boundary, Ratio: ratio(4, 1)}, "forward_split", 0, ratio(1, 1)},
+		"on two days":                 {rewards.Units{From: sooner, Ratio: ratio(3, 2)}, "forward_split", 0, ratio(1, 4)},
+		"the first one":               {rewards.Units{Ratio: ratio(1, 1)}, "forward_split", 0, ratio(1, 4)},
+		"after a spin-off":            {rewards.Units{From: boundary}, "forward_split", 0, ratio(1, 4)},
+		"a spin-off after it":         {rewards.Units{From: boundary, Ratio: ratio(3, 2)}, "spin_off", 0, ratio(0, 0)},
+		"an undo of the second":       {rewards.Units{From: boundary, Ratio: ratio(3, 8)}, "forward_split", 5, ratio(0, 0)},
+		"more than a number can have": {rewards.Units{From: boundary, Ratio: ratio(1, 1<<62)}, "forward_split", 0, ratio(1, 4)},
+	} {
+		n := fourToOne()
+		n.Type = c.kind
+		units, _ := early.NewAction(n, 7, true).UnitsAfter(rewards.Switch{Undoes: c.undoes}, c.before)
+		if units.Ratio != c.want {
+			t.Errorf("%s: %+v, want %+v", name, units.Ratio, c.want)
+		}
+	}
+}
+
 // A switch can be taken back when every later one of its stocks is, and not when one of these is in effect again.
 func TestCovered(t *testing.T) {
 	t.Parallel()
