@@ -47,7 +47,8 @@ func (c *Client) CorporateActions(ctx context.Context, f ActionFilter) iter.Seq2
 
 // CorporateAction reads a corporate action.
 func (c *Client) CorporateAction(ctx context.Context, id string) (CorporateAction, error) {
-	return ask[CorporateAction](ctx, c, http.MethodGet, "/v1/corporate-actions/"+url.PathEscape(id), nil, "corporateAction")
+	path := "/v1/corporate-actions/" + url.PathEscape(id)
+	return ask[CorporateAction](ctx, c, http.MethodGet, path, nil, "corporateAction")
 }
 
 // Effects goes through what a corporate action did to the app's users.

@@ -298,7 +298,7 @@ func TestAnswersWithoutWhatWasAskedFor(t *testing.T) {
 	}
 }
 
-// first returns the error of the first item, or nil when there is none.
+// first returns the error of the first item, or nil.
 func first[T any](items iter.Seq2[T, error]) error {
 	for _, err := range items {
 		return err

@@ -48,7 +48,7 @@ func (c *Client) Events(ctx context.Context, after int64, types ...string) iter.
 				next, err = c.nextPage(next, o.header) // it passes over events of other types
 			}
 			if err == nil && next == "" {
-				err = errors.New("an answer of the feed has no Link to the next page: something in between may remove it")
+				err = errors.New("the feed's answer has no Link to the next page: something in between may remove it")
 			}
 			if err != nil {
 				yield(Event{}, err)
