@@ -2,6 +2,7 @@ package postgres_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"net"
@@ -131,17 +132,13 @@ func TestKeptSessionsAtAnOldPrimary(t *testing.T) {
 			runs := 0
 			check(t, e.Write(t.Context(), func(ctx context.Context, tx store.Tx) error {
 				_, err := tx.Exec(ctx, `INSERT INTO settings (name, value) VALUES ('begun', 'x')`)
-				if runs++; runs > 1 || err != nil {
+				runs++
+				if runs > 1 || err != nil {
 					return err
 				}
 				fence(t, pair.Primary)
 				pair.Promote(t)
-				for timeline := ""; timeline != "00000002"; {
-					if timeline, err = one(t, e, `SELECT left(pg_walfile_name(pg_current_wal_lsn()), 8)`); err != nil || t.Context().Err() != nil {
-						return err
-					}
-				}
-				return nil
+				return awaitTimeline(t, e, "00000002")
 			}))
 			current := connect(t, pair.Primary.URL("rewards"))
 			await(t, current, listens)
@@ -160,6 +157,18 @@ func TestKeptSessionsAtAnOldPrimary(t *testing.T) {
 			}
 		})
 	}
+}
+
+// awaitTimeline waits until an engine reads from a server on a timeline.
+func awaitTimeline(t *testing.T, e *postgres.Engine, want string) error {
+	t.Helper()
+	for deadline := time.Now().Add(10 * time.Second); time.Now().Before(deadline); {
+		timeline, err := one(t, e, `SELECT left(pg_walfile_name(pg_current_wal_lsn()), 8)`)
+		if timeline == want || err != nil {
+			return err
+		}
+	}
+	return errors.New("the engine does not use the server on timeline " + want)
 }
 
 // wantAwardsAt records awards, each twice under its key. All must be at one server, and stay one award each.
@@ -215,8 +224,10 @@ func TestAFencedServerIsNotWritten(t *testing.T) {
 	if n := count(t, conn, `SELECT count(*) FROM settings WHERE name = 'written'`); n != 0 {
 		t.Error("it is committed")
 	}
-	for _, statement := range []string{"set default_transaction_read_only = off",
-		"alter system reset default_transaction_read_only", "select pg_reload_conf()", "reset default_transaction_read_only"} {
+	for _, statement := range []string{
+		"set default_transaction_read_only = off",
+		"alter system reset default_transaction_read_only", "select pg_reload_conf()", "reset default_transaction_read_only",
+	} {
 		_, err := conn.Exec(t.Context(), statement)
 		check(t, err)
 	}

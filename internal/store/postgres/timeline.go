@@ -68,7 +68,8 @@ func (n *newest) close() {
 	n.watchers.Wait()
 }
 
-// watch asks a server for its timeline until ctx ends, over one connection at a time. It calls asked after each attempt.
+// watch asks a server for its timeline until ctx ends, over one connection at a time. It calls asked after each
+// attempt.
 func watch(ctx context.Context, server *pgconn.Config, check pgconn.ValidateConnectFunc, asked func()) {
 	for ctx.Err() == nil {
 		if conn, err := pgconn.ConnectConfig(ctx, server); err == nil {
