@@ -33,7 +33,7 @@ func (e *Engine) checkServer(ctx context.Context) error {
 		return fmt.Errorf("%w: %w", errOnlyRead, redact(err))
 	case err != nil:
 		return fmt.Errorf("postgres: cannot connect: %w", redact(err))
-	case only != "off": // target_session_attrs of the URL asks for such a server, or accepts one
+	case only != "off" && !e.options.KeepSchema: // target_session_attrs allows it; commands can read there
 		return errOnlyRead
 	case version < oldestServer:
 		return fmt.Errorf("postgres: the server has version %d; 15 or newer is required", version/10_000)

@@ -73,23 +73,24 @@ func (n *newest) close() {
 func watch(ctx context.Context, server *pgconn.Config, check pgconn.ValidateConnectFunc, asked func()) {
 	for ctx.Err() == nil {
 		if conn, err := pgconn.ConnectConfig(ctx, server); err == nil {
-			for i := 0; i < asksOfOne && ctx.Err() == nil && ask(ctx, conn, check); i++ {
+			for i := 0; i < asksOfOne && ctx.Err() == nil && !conn.IsClosed(); i++ {
+				ask(ctx, conn, check)
 				asked()
 				_ = store.Sleep(ctx, askEvery)
 			}
 			hangUp(ctx, conn)
+			continue
 		}
 		asked()
 		_ = store.Sleep(ctx, askEvery)
 	}
 }
 
-// ask makes the check of a new connection once more, and reports whether the connection can be used again.
-func ask(ctx context.Context, conn *pgconn.PgConn, check pgconn.ValidateConnectFunc) bool {
+// ask makes the check of a new connection. A connection that does not answer is closed.
+func ask(ctx context.Context, conn *pgconn.PgConn, check pgconn.ValidateConnectFunc) {
 	within, cancel := context.WithTimeout(ctx, askTimeout)
 	defer cancel()
 	_ = check(within, conn) // what the server showed is known now
-	return !conn.IsClosed()
 }
 
 // hangUp closes a connection. It waits until nothing of it is left, or until ctx ends.
