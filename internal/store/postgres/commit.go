@@ -40,7 +40,7 @@ func (s *session) CommitAll(ctx context.Context, n int, with string, args ...any
 // end sends a commit, with the statement before it in one exchange, and judges the outcome. Only
 // the server's confirmation without a warning is a commit. The server skips what follows an
 // error, so that after an error of any statement nothing is committed. Once the commit was sent
-// and its answer is missing, the outcome is unknown.
+// and its answer is missing, the outcome is unknown. To an old primary no commit is sent.
 func (s *session) end(ctx context.Context, query string, args ...any) error {
 	batch, begun := s.batch()
 	if query != "" {
@@ -49,6 +49,9 @@ func (s *session) end(ctx context.Context, query string, args ...any) error {
 	batch.Queue("commit")
 	s.ended = true
 	conn := s.conn.PgConn()
+	if s.isOld(conn) {
+		return errors.Join(errBroken, errOldPrimary)
+	}
 	delete(conn.CustomData(), warned)
 	tag, answered, err := execAll(s.conn.SendBatch(ctx, batch), batch.Len())
 	switch {

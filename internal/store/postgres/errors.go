@@ -97,5 +97,17 @@ func lostBefore(err error) bool {
 	return class == "" || class == "57" || class == "08" || class == "25"
 }
 
+// errOldPrimary means that another server has taken over since the transaction began.
+var errOldPrimary = errors.New("postgres: another server has taken over")
+
+// readOnly is the SQLSTATE of a write on a server that accepts none: it is fenced, or a standby.
+const readOnly = "25006"
+
+// elsewhere reports whether the transaction can be run again, on another connection. Nothing of it was committed.
+func elsewhere(err error) bool {
+	refused := errors.Is(err, errOldPrimary) || sqlState(err) == readOnly
+	return lostBefore(err) || refused && !errors.Is(err, store.ErrUnknownOutcome)
+}
+
 // errBroken marks an error that broke the connection.
 var errBroken = errors.New("postgres: the connection is lost")

@@ -44,8 +44,10 @@ func (e *Engine) Listen(ctx context.Context, wake func()) {
 	}
 }
 
-// listenOnce listens on a separate connection until the connection breaks.
+// listenOnce listens on a separate connection until the connection breaks, or another server takes over.
 func (e *Engine) listenOnce(ctx context.Context, wake func()) {
+	ctx, stop := e.newest.untilRisen(ctx)
+	defer stop()
 	conn, err := pgx.ConnectConfig(ctx, e.pool.Config().ConnConfig)
 	if err != nil {
 		return

@@ -56,6 +56,7 @@ type Engine struct {
 	failed   chan error
 	connects *atomic.Int64
 	timeline string
+	newest   *newest
 }
 
 var _ store.ConcurrentWriter = (*Engine)(nil)
@@ -69,7 +70,9 @@ func Open(ctx context.Context, url string, o Options) (*Engine, error) {
 	if err != nil {
 		return nil, err
 	}
-	preferNewest(ctx, &config.ConnConfig.Config)
+	n := newNewest()
+	n.prefer(ctx, &config.ConnConfig.Config)
+	config.PrepareConn = func(_ context.Context, conn *pgx.Conn) (bool, error) { return !n.isOld(conn.PgConn()), nil }
 	connects := new(atomic.Int64)
 	config.AfterConnect = func(context.Context, *pgx.Conn) error {
 		connects.Add(1)
@@ -77,18 +80,18 @@ func Open(ctx context.Context, url string, o Options) (*Engine, error) {
 	}
 	pool, err := pgxpool.NewWithConfig(ctx, config)
 	if err != nil {
+		n.close()
 		return nil, fmt.Errorf("postgres: cannot connect: %w", redact(err))
 	}
 	if o.PlansFor == 0 {
 		o.PlansFor = defaultPlansFor
 	}
-	e := &Engine{pool: pool, options: o, failed: make(chan error, 1), connects: connects}
+	e := &Engine{pool: pool, options: o, failed: make(chan error, 1), connects: connects, newest: n}
 	for i := range e.turns {
 		e.turns[i] = make(chan struct{}, 1)
 	}
 	if err := e.prepare(ctx); err != nil {
-		pool.Close()
-		return nil, err
+		return nil, errors.Join(err, e.Close())
 	}
 	return e, nil
 }
@@ -130,7 +133,6 @@ func poolConfig(url string, o Options) (*pgxpool.Config, error) {
 		return config, nil
 	}
 	c.RuntimeParams["application_name"], c.RuntimeParams["timezone"] = "stockrewards", "UTC"
-	c.RuntimeParams["bytea_output"], c.RuntimeParams["standard_conforming_strings"] = "hex", "on"
 	for _, s := range settings() {
 		c.RuntimeParams[s.name] = s.value
 	}
@@ -162,6 +164,8 @@ func settings() []setting {
 		{"idle_in_transaction_session_timeout", millis(idleTimeout)},
 		{"idle_session_timeout", "0"},
 		{"client_min_messages", "warning"}, // see noteWarning
+		{"bytea_output", "hex"},
+		{"standard_conforming_strings", "on"},
 	}
 }
 
@@ -208,9 +212,8 @@ const attempts = 3
 const afterDeadlock = 20 * time.Millisecond
 
 // retry runs a transaction on a connection. When the connection was lost before the transaction
-// began, it closes all idle connections and tries a new one. It closes them too when the
-// outcome is unknown. ctx is the request's, within bounds
-// the transaction.
+// began, or its server accepts no more writes, it closes all idle connections and tries a new one.
+// It closes them too when the outcome is unknown. ctx is the request's, within bounds the transaction.
 func (e *Engine) retry(ctx, within context.Context, run func(*pgxpool.Conn) error) (err error) {
 	for attempt := 0; attempt < attempts; attempt++ {
 		conn, acquireErr := e.pool.Acquire(ctx)
@@ -223,7 +226,7 @@ func (e *Engine) retry(ctx, within context.Context, run func(*pgxpool.Conn) erro
 			attempt--
 		case ctx.Err() != nil:
 			return err
-		case lostBefore(err):
+		case elsewhere(err):
 			e.pool.Reset()
 		case errors.Is(err, store.ErrUnknownOutcome):
 			e.pool.Reset()
@@ -333,6 +336,7 @@ func (e *Engine) Failed() <-chan error { return e.failed }
 
 // Close implements store.Engine.
 func (e *Engine) Close() error {
+	e.newest.close()
 	e.pool.Close()
 	return nil
 }

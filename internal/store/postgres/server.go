@@ -13,23 +13,28 @@ import (
 // oldestServer is the oldest version that this engine is tested with.
 const oldestServer = 150_000
 
+// errOnlyRead refuses a server at the start.
+var errOnlyRead = errors.New("postgres: the server can only be read: " +
+	"it is a standby, or default_transaction_read_only is on")
+
 // checkServer refuses a server that is too old, or whose settings lose commits or change the form of values.
 func (e *Engine) checkServer(ctx context.Context) error {
 	var version int
-	var fsync, encoding, client, binary, literals, timeout string
+	var fsync, encoding, client, binary, literals, only, timeout string
 	err := e.pool.QueryRow(ctx, `select current_setting('server_version_num')::int, current_setting('fsync'),
 		current_setting('server_encoding'), current_setting('client_encoding'), current_setting('bytea_output'),
-		current_setting('standard_conforming_strings'),
+		current_setting('standard_conforming_strings'), current_setting('transaction_read_only'),
 		(select setting from pg_settings where name = 'statement_timeout')`).
-		Scan(&version, &fsync, &encoding, &client, &binary, &literals, &timeout)
+		Scan(&version, &fsync, &encoding, &client, &binary, &literals, &only, &timeout)
 	switch {
 	case unknownParameter(err):
 		return errors.New("postgres: this address is PgBouncer's: start with --pgbouncer, in session mode too")
-	case err != nil && strings.Contains(err.Error(), "read only connection"):
-		return fmt.Errorf("postgres: the server can only be read: "+
-			"it is a standby, or default_transaction_read_only is on: %w", redact(err))
+	case err != nil && strings.Contains(err.Error(), pgconn.ErrReadOnlyConnection.Error()):
+		return fmt.Errorf("%w: %w", errOnlyRead, redact(err))
 	case err != nil:
 		return fmt.Errorf("postgres: cannot connect: %w", redact(err))
+	case only != "off" && !e.options.KeepSchema: // target_session_attrs allows it; commands can read there
+		return errOnlyRead
 	case version < oldestServer:
 		return fmt.Errorf("postgres: the server has version %d; 15 or newer is required", version/10_000)
 	case fsync != "on":

@@ -23,7 +23,7 @@ const beginRead = "begin isolation level repeatable read read only"
 const turnLock = 7_357_000
 
 func (e *Engine) beginWrite(t turn) string {
-	begin := "begin isolation level read committed read write; "
+	begin := "begin isolation level read committed; " // the server says whether it accepts writes
 	if t == turnOrders || t == turnBookings {
 		begin += fmt.Sprintf("select pg_advisory_xact_lock_shared(%d); ", turnLock+int(turnOthers))
 	}
@@ -46,7 +46,8 @@ type session struct {
 	begin []string   // statements to send before the first one
 	later []deferred // statements to send before the next one
 	wrote bool
-	ended bool // its commit was sent, or its only statement
+	ended bool                      // its commit was sent, or its only statement
+	isOld func(*pgconn.PgConn) bool // whether the connection's server is an old primary
 
 	committed bool // by CommitAll
 	mayBeOnly bool // a statement can be sent without a transaction
@@ -84,6 +85,7 @@ func (e *Engine) run(
 	s := &session{
 		conn: conn.Conn(), begin: strings.Split(begin, ";"),
 		mayBeOnly: begin == beginRead, // otherwise it has settings
+		isOld:     e.newest.isOld,
 	}
 	if e.plansAreOld(conn.Conn().PgConn()) {
 		s.begin = slices.Insert(s.begin, 1, "discard plans")

@@ -4,36 +4,103 @@ import (
 	"context"
 	"fmt"
 	"strconv"
+	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/jackc/pgx/v5/pgconn"
+
+	"stockrewards/internal/store"
 )
 
 // timelineExpression is the server's timeline in SQL, in hexadecimal. A standby that takes over begins the next one
 // (PostgreSQL: Continuous Archiving, Timelines). Some hosted servers have no such functions.
 const timelineExpression = `left(pg_walfile_name(pg_current_wal_lsn()), 8)`
 
-// newest keeps an engine off the old primary of a URL with several hosts. When that starts again after a fail-over it
-// is as writable as the new one, but it lacks what was recorded since, and it is on an earlier timeline.
+// newest keeps an engine off the old primary of a URL with several hosts. When that starts again after a fail-over, or
+// runs on, it is as writable as the new one. But it lacks what was recorded since, and it is on an earlier timeline.
 type newest struct {
 	timeline atomic.Int64 // the highest that any server showed; 0: none did
+
+	mu   sync.Mutex
+	rose chan struct{} // closed when timeline rises, and then replaced
+
+	watchers sync.WaitGroup
+	stop     context.CancelFunc
 }
 
-// preferNewest makes the connections of the settings go to the server on the highest timeline, among several hosts. It
-// asks each host once. One that does not answer now is judged when it does.
-func preferNewest(ctx context.Context, c *pgconn.Config) {
+func newNewest() *newest { return &newest{rose: make(chan struct{}), stop: func() {}} }
+
+// How newest watches the servers.
+const (
+	askEvery    = time.Second
+	askTimeout  = dialTimeout
+	asksOfOne   = 60 // over one connection, because the name of a host may lead to another server later
+	timelineKey = "timeline"
+)
+
+// prefer makes the connections of the settings go to the server on the highest timeline, among several hosts. It
+// returns when each host was asked once, and goes on asking until close. One that does not answer is judged when it
+// does.
+func (n *newest) prefer(ctx context.Context, c *pgconn.Config) {
 	servers := serversOf(c)
 	if len(servers) == 1 {
 		return
 	}
-	n := new(newest)
-	c.ValidateConnect = n.after(c.ValidateConnect)
+	check := n.after(c.ValidateConnect)
+	ctx, n.stop = context.WithCancel(context.WithoutCancel(ctx))
+	var first sync.WaitGroup
 	for _, s := range servers {
 		one := c.Copy()
 		one.Host, one.Port, one.TLSConfig, one.Fallbacks = s[0].Host, s[0].Port, s[0].TLSConfig, s[1:]
-		if conn, err := pgconn.ConnectConfig(ctx, one); err == nil {
-			_ = conn.Close(ctx) // what it showed is known now
+		one.ValidateConnect = nil // a connection to a standby is kept until it takes over
+		first.Add(1)
+		asked := sync.OnceFunc(first.Done)
+		n.watchers.Go(func() { watch(ctx, one, check, asked) })
+	}
+	c.ValidateConnect = check
+	first.Wait()
+}
+
+// close ends the watch of the servers, and its connections.
+func (n *newest) close() {
+	n.stop()
+	n.watchers.Wait()
+}
+
+// watch asks a server for its timeline until ctx ends, over one connection at a time. It calls asked after each
+// attempt.
+func watch(ctx context.Context, server *pgconn.Config, check pgconn.ValidateConnectFunc, asked func()) {
+	for ctx.Err() == nil {
+		if conn, err := pgconn.ConnectConfig(ctx, server); err == nil {
+			for i := 0; i < asksOfOne && ctx.Err() == nil && !conn.IsClosed(); i++ {
+				ask(ctx, conn, check)
+				asked()
+				_ = store.Sleep(ctx, askEvery)
+			}
+			hangUp(ctx, conn)
+			continue
 		}
+		asked()
+		_ = store.Sleep(ctx, askEvery)
+	}
+}
+
+// ask makes the check of a new connection. A connection that does not answer is closed.
+func ask(ctx context.Context, conn *pgconn.PgConn, check pgconn.ValidateConnectFunc) {
+	within, cancel := context.WithTimeout(ctx, askTimeout)
+	defer cancel()
+	_ = check(within, conn) // what the server showed is known now
+}
+
+// hangUp closes a connection. It waits until nothing of it is left, or until ctx ends.
+func hangUp(ctx context.Context, conn *pgconn.PgConn) {
+	within, cancel := context.WithTimeout(context.WithoutCancel(ctx), askTimeout)
+	defer cancel()
+	_ = conn.Close(within)
+	select {
+	case <-conn.CleanupDone():
+	case <-ctx.Done():
 	}
 }
 
@@ -52,24 +119,57 @@ func serversOf(c *pgconn.Config) (servers [][]*pgconn.FallbackConfig) {
 	return servers
 }
 
-// after returns a check of a new connection: the given one, then that no server showed a higher timeline.
+// after returns a check of a new connection: the given one, then that no server showed a higher timeline. The data of
+// the connection keep its timeline.
 func (n *newest) after(check pgconn.ValidateConnectFunc) pgconn.ValidateConnectFunc {
 	return func(ctx context.Context, conn *pgconn.PgConn) error {
 		if err := check(ctx, conn); err != nil {
 			return err
 		}
 		timeline, known := timelineOf(ctx, conn)
-		for known {
-			highest := n.timeline.Load()
-			if timeline < highest {
-				return fmt.Errorf("an old primary: it is on timeline %d, another server on %d", timeline, highest)
-			}
-			if n.timeline.CompareAndSwap(highest, timeline) {
-				break
-			}
+		if !known {
+			return nil
+		}
+		conn.CustomData()[timelineKey] = timeline
+		if highest := n.raise(timeline); timeline < highest {
+			return fmt.Errorf("an old primary: it is on timeline %d, another server on %d", timeline, highest)
 		}
 		return nil
 	}
+}
+
+// raise notes the timeline of a server and returns the highest.
+func (n *newest) raise(timeline int64) (highest int64) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if timeline > n.timeline.Load() {
+		n.timeline.Store(timeline)
+		close(n.rose)
+		n.rose = make(chan struct{})
+	}
+	return n.timeline.Load()
+}
+
+// isOld reports whether another server showed a higher timeline than the connection's.
+func (n *newest) isOld(conn *pgconn.PgConn) bool {
+	timeline, known := conn.CustomData()[timelineKey].(int64)
+	return known && timeline < n.timeline.Load()
+}
+
+// untilRisen returns a context that also ends when a server shows a higher timeline than any did before.
+func (n *newest) untilRisen(ctx context.Context) (context.Context, context.CancelFunc) {
+	ctx, cancel := context.WithCancel(ctx)
+	n.mu.Lock()
+	rose := n.rose
+	n.mu.Unlock()
+	go func() {
+		defer cancel()
+		select {
+		case <-rose:
+		case <-ctx.Done():
+		}
+	}()
+	return ctx, cancel
 }
 
 func timelineOf(ctx context.Context, conn *pgconn.PgConn) (timeline int64, known bool) {

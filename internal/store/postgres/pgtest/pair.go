@@ -42,6 +42,12 @@ func (p *Pair) URL(database string) string {
 func (p *Pair) FailOver(tb testing.TB) {
 	tb.Helper()
 	p.Primary.Kill()
+	p.Promote(tb)
+}
+
+// Promote promotes the standby beside the running primary.
+func (p *Pair) Promote(tb testing.TB) {
+	tb.Helper()
 	p.Primary, p.Standby = p.Standby, p.Primary
 	p.Primary.Must(tb, "postgres", "select pg_promote()")
 }
