@@ -61,18 +61,21 @@ func (w *Worker) addOthers(ctx context.Context, a rewards.Action, p *prepared) (
 	return nil
 }
 
-// addMisplaced adds that another action of the stocks was applied before this one, if that may have been wrong.
-func (p *prepared) addMisplaced(a rewards.Action) {
-	if p.standing.Overtook != "" || p.standing.Beside || p.standing.Undo.Number > 0 {
-		return
-	}
-	if by, found := a.Misplaced(p.others); found {
-		p.standing.Overtook = by.Preceded()
+// addOpen adds that another action of the stocks is open, or that an undo of one is.
+func (w *Worker) addOpen(a rewards.Action, stock, target rewards.Asset, p *prepared, clock rewards.MarketClock) {
+	for _, b := range w.actions.open {
+		p.standing.Undone = p.standing.Undone || b.AssetID == a.AssetID && b.DoubtsUndo()
+		p.standing.Beside = p.standing.Beside || b.ID != a.ID && b.Touches(stock, target) && b.MayShow(clock.Now)
 	}
 }
 
-// addGiver adds that the broker did another action first, which gives shares of the stock.
-func (w *Worker) addGiver(a rewards.Action, at stakes, stock rewards.Asset, p *prepared, clock rewards.MarketClock) {
+// addOrder adds that another action of the stocks may have to come first, or was applied before this one although that
+// may have been wrong. The broker's positions are not what this one makes.
+func (w *Worker) addOrder(a rewards.Action, at stakes, stock rewards.Asset, p *prepared, clock rewards.MarketClock) {
+	redone := p.standing.Undo.Number > 0
+	if by, found := a.Misplaced(p.others); found && p.standing.Overtook == "" && !p.standing.Beside && !redone {
+		p.standing.Overtook = by.Preceded()
+	}
 	for _, b := range w.actions.open {
 		gives := b.AssetID != a.AssetID && b.NewSymbol == stock.Symbol && b.MayShow(clock.Now)
 		if gives && a.Follows(b, p.standing.Source.Booked, at.booked[b.AssetID].Quantity, p.standing.Source.Theirs) {

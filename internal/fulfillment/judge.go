@@ -183,10 +183,7 @@ func (w *Worker) prepare(
 			return p, err
 		}
 	}
-	for _, b := range w.actions.open {
-		p.standing.Undone = p.standing.Undone || b.AssetID == a.AssetID && b.DoubtsUndo()
-		p.standing.Beside = p.standing.Beside || b.ID != a.ID && b.Touches(stock, target) && b.MayShow(clock.Now)
-	}
+	w.addOpen(a, stock, target, &p, clock)
 	var after string
 	if !a.ApprovedAt.IsZero() { // maybe again
 		if p.standing.Undo, after, err = w.store.LastUndo(ctx, a.ID); err != nil {
@@ -210,8 +207,7 @@ func (w *Worker) prepare(
 	p.conversion, err = a.Conversion(target.ID, part)
 	p.standing.InCash = err == nil && a.PaidInCash(p.activities, p.conversion, source.Quantity)
 	if err == nil && a.Unexplained(p.conversion, p.standing) {
-		p.addMisplaced(a)
-		w.addGiver(a, at, stock, &p, clock)
+		w.addOrder(a, at, stock, &p, clock)
 	}
 	if after != "" && p.standing.Undone && !a.Explains(p.conversion, p.standing) {
 		p.waits = "the action " + after + ", which was undone after it: apply that one first"

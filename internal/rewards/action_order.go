@@ -77,8 +77,8 @@ func (a Action) Preceded() string {
 		"apply both in their order"
 }
 
-// Follows reports whether the broker did a after b, which gives shares of its stock: its position is what a makes of what
-// is booked and of what b gives for all shares of the other stock.
+// Follows reports whether the broker did a after b, which gives shares of its stock: its position is what a makes of
+// what is booked and of what b gives for all shares of the other stock.
 func (a Action) Follows(b Action, booked, other, theirs money.Shares) bool {
 	keep, err := a.UnitRatio()
 	give, errGive := b.Ratio()

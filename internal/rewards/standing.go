@@ -22,8 +22,8 @@ type Standing struct {
 	Overtook  string // what to do about a later action that was applied already; "": nothing
 	InCash    bool   // the broker has booked the shares that the action gives, and paid all of them in cash
 
-	// Later is what other actions of the source, of the same day or later, do to its shares, as far as they are due: after
-	// an outage, a jump of the clock, or when a stock has two on one day, the broker's position shows several at once.
+	// Later is what other actions of the source, of the same day or later, do to its shares, as far as they are due.
+	// After an outage, a jump of the clock, or when a stock has two on one day, the broker's position shows several.
 	Later       []Ratio
 	LaterTarget []Ratio // the same of the target
 
@@ -214,8 +214,8 @@ func afterAll(position money.Shares, ratios []Ratio) (after money.Shares, err er
 }
 
 // leavesRest reports whether an operator applies the action while another one of its stocks is open, and the broker's
-// positions are not what this one makes alone. Then it books what its terms say, and no more: the positions may show the
-// other one, too, or both together nothing. The last of them books what nothing explains.
+// positions are not what this one makes alone. Then it books what its terms say, and no more. The positions may show
+// the other one, too, or both together nothing. The last of them books what nothing explains.
 func (a Action) leavesRest(c Conversion, s Standing) bool {
 	return !a.ApprovedAt.IsZero() && s.Beside && !s.Undone && s.Undo.Number == 0 && !a.Explains(c, s)
 }
