@@ -149,15 +149,9 @@ func (w *Worker) prepare(
 		return p, err
 	}
 	source := at.booked[a.AssetID]
-	assets, err := w.store.Assets(ctx)
+	stock, err := w.stock(ctx, a.AssetID)
 	if err != nil {
 		return p, err
-	}
-	var stock rewards.Asset
-	for _, known := range assets {
-		if known.ID == a.AssetID {
-			stock = known
-		}
 	}
 	theirs := at.position(stock.BrokerID, stock.Symbol)
 	p.standing = rewards.Standing{Now: clock.Now, Review: w.cfg.ReviewActions}
@@ -213,6 +207,17 @@ func (w *Worker) prepare(
 		p.waits = "the action " + after + ", which was undone after it: apply that one first"
 	}
 	return p, err
+}
+
+// stock reads a stock.
+func (w *Worker) stock(ctx context.Context, id rewards.AssetID) (rewards.Asset, error) {
+	assets, err := w.store.Assets(ctx)
+	for _, a := range assets {
+		if a.ID == id {
+			return a, err
+		}
+	}
+	return rewards.Asset{}, err
 }
 
 // target is the stock that the action gives.
