@@ -209,17 +209,6 @@ func (w *Worker) prepare(
 	return p, err
 }
 
-// stock reads a stock.
-func (w *Worker) stock(ctx context.Context, id rewards.AssetID) (rewards.Asset, error) {
-	assets, err := w.store.Assets(ctx)
-	for _, a := range assets {
-		if a.ID == id {
-			return a, err
-		}
-	}
-	return rewards.Asset{}, err
-}
-
 // target is the stock that the action gives.
 func (w *Worker) target(
 	ctx context.Context, a rewards.Action, at stakes, p *prepared, clock rewards.MarketClock,
