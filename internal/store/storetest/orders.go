@@ -182,8 +182,8 @@ func testSettleOverflow(t *testing.T, w *World) {
 	w.Give(t, 1_000_000)
 	check(t, w.Settle(t, w.Open(t), "filled", most, 1))
 	last := w.Give(t, 1_000_000)
-	if err := w.Settle(t, w.Open(t), "filled", most, 1); err == nil {
-		t.Fatal("an overflowing holding was booked")
+	if err := w.Settle(t, w.Open(t), "filled", most, 1); !errors.Is(err, money.ErrOverflow) {
+		t.Fatalf("an overflowing holding: %v, want ErrOverflow", err)
 	}
 	if got := w.reward(t, last).Status; got != rewards.Executing {
 		t.Errorf("status %s, want executing", got)
