@@ -196,7 +196,8 @@ func (w *Worker) raiseUnbooked() {
 	}
 	for _, e := range ends {
 		if e.failed > 0 {
-			w.alarms.raise(rewards.AlarmOrderWaits+e.after.ID.String(), e.after.Symbol+": it cannot be booked yet: "+e.why)
+			o := e.after
+			w.alarms.raise(rewards.AlarmOrderWaits+o.ID.String(), o.Symbol+": it cannot be booked yet: "+e.why)
 		}
 	}
 }

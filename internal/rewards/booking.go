@@ -14,8 +14,8 @@ type OrderEnd struct {
 	Book  Booker
 }
 
-// unbookable reports whether the booking of an order failed for the order's own sake: a sum would be too large to count,
-// or its rewards could neither fail nor be complete. No retry helps. Every other error is about the store.
+// unbookable reports whether the booking of an order failed for the order's own sake: a sum would be too large, or its
+// rewards could neither fail nor be complete. No retry helps. Every other error is about the store.
 func unbookable(err error) bool {
 	return errors.Is(err, money.ErrOverflow) || errors.Is(err, ErrHalfBought)
 }

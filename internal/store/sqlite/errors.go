@@ -85,8 +85,8 @@ func noSpace(full sqlite.ResultCode) bool {
 	return full == sqlite.ResultIOErrSHMSize || full == sqlite.ResultIOErrSHMOpen
 }
 
-// otherType is SQLITE_CONSTRAINT_DATATYPE: a value has another type than its column. All tables are strict and statements
-// give each column its type, so it is a sum of integers that overflowed into a float.
+// otherType is SQLITE_CONSTRAINT_DATATYPE: a value has another type than its column. All tables are strict, and
+// statements give each column its type. So it is a sum of integers that overflowed into a float.
 const otherType = sqlite.ResultConstraint | 12<<8
 
 // classify wraps errors of the database in CodeUnavailable, and that of a sum too large for its column in ErrOverflow.
