@@ -53,6 +53,7 @@ func (w *Worker) poll(ctx context.Context, live []rewards.Order) (time.Duration,
 	clock, err := w.market.Clock(ctx)
 	if err == nil {
 		err = w.pollSent(ctx, sent, clock)
+		errs = append(errs, w.bookEnds(ctx))
 	}
 	if w.unpolled = ""; err != nil && !errors.Is(err, rewards.ErrLostLease) {
 		w.unpolled = "cannot read the open orders: " + err.Error()
@@ -81,7 +82,7 @@ func (w *Worker) pollSent(ctx context.Context, sent []rewards.Order, clock rewar
 		w.turn = (w.turn + 1) % n
 		errs = append(errs, w.advance(ctx, alone[w.turn], rewards.Evidence{Source: rewards.NotInList, Clock: clock}))
 	}
-	return errors.Join(append(errs, w.bookEnds(ctx))...)
+	return errors.Join(errs...)
 }
 
 // divide divides orders into those to list and those to look up one by one, as far as a look-up is due. When a list of

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"time"
 
 	"stockrewards/internal/money"
 	"stockrewards/internal/rewards"
@@ -17,6 +18,15 @@ type ending struct {
 	decide rewards.Booker
 	epoch  int64               // of the lease under which the end was reported
 	booked *rewards.Settlement // valid when the order was booked
+	failed int                 // attempts to book it alone that failed
+	next   time.Time           // of the next attempt, when one has failed
+	why    string              // the last one failed
+}
+
+// due reports whether it is time to book the end. A clock that was set back delays nothing.
+func (e ending) due(now time.Time) bool {
+	pause := e.next.Sub(now)
+	return pause <= 0 || pause > rewards.Backoff(e.failed)
 }
 
 // settle notes that an order ended with a fill.
@@ -34,7 +44,9 @@ func (w *Worker) refuse(o rewards.Order, reason string) {
 }
 
 func (w *Worker) end(before, after rewards.Order, decide rewards.Booker) {
-	w.ends = append(w.ends, ending{before, after, decide, w.lease.Epoch, new(rewards.Settlement)})
+	w.ends = append(w.ends, ending{
+		before: before, after: after, decide: decide, epoch: w.lease.Epoch, booked: new(rewards.Settlement),
+	})
 }
 
 // request is the request to book the end.
@@ -72,16 +84,27 @@ func (b *booking) run(ctx context.Context, s Store, alive func()) {
 	}
 }
 
-// bookEnds books the ends that were noted, or begins to. While a booking is under way they wait. After a change of the
+// bookEnds books the ends that are due, or begins to. While a booking is under way they wait. After a change of the
 // lease's epoch another leader may have booked them: they are dropped, and the next poll reads the orders that are
 // still open.
 func (w *Worker) bookEnds(ctx context.Context) error {
 	w.ends = slices.DeleteFunc(w.ends, func(e ending) bool { return e.epoch != w.lease.Epoch })
-	if w.booking != nil || len(w.ends) == 0 {
+	if w.booking != nil {
 		return nil
 	}
-	b := &booking{ends: w.ends, lease: w.lease, done: make(chan struct{})}
-	w.ends = nil
+	var due, later []ending
+	for _, e := range w.ends {
+		if e.due(w.now()) {
+			due = append(due, e)
+		} else {
+			later = append(later, e)
+		}
+	}
+	if len(due) == 0 {
+		return nil
+	}
+	b := &booking{ends: due, lease: w.lease, done: make(chan struct{})}
+	w.ends = later
 	if !w.cfg.BookBeside {
 		b.run(ctx, w.store, w.heartbeat)
 		return w.carryOut(ctx, b)
@@ -144,14 +167,9 @@ func (w *Worker) isEnding(o rewards.Order) bool {
 	return slices.ContainsFunc(w.ends, is) || w.booking != nil && slices.ContainsFunc(w.booking.ends, is)
 }
 
-// bookAlone books the end of an order, or quarantines the order.
+// bookAlone books the end of an order, or quarantines the order. After an error that may be this order's alone but
+// says nothing about it, the end waits. It keeps its evidence: a refusal could not be proven again.
 func (w *Worker) bookAlone(ctx context.Context, e ending) error {
-	if e.before.State != e.after.State {
-		if err := w.save(ctx, e.before, e.after); err != nil {
-			return err
-		}
-		e.before = e.after
-	}
 	_, err := w.store.SettleOrders(ctx, w.lease, e.request())
 	switch {
 	case err == nil:
@@ -159,8 +177,28 @@ func (w *Worker) bookAlone(ctx context.Context, e ending) error {
 		return nil
 	case fails(err), errors.Is(err, rewards.ErrStale):
 		return err
-	default:
-		return w.advance(ctx, e.after, rewards.Evidence{Source: rewards.FromBooking, Err: err})
+	}
+	step := e.after.Next(rewards.Evidence{Source: rewards.FromBooking, Err: err})
+	if step.Kind == rewards.StepSave {
+		return w.save(ctx, e.before, step.Order)
+	}
+	e.failed++
+	e.next, e.why = w.now().Add(rewards.Backoff(e.failed)), err.Error()
+	w.ends = append(w.ends, e)
+	return err
+}
+
+// raiseUnbooked raises the alarms of the orders whose ends wait because their booking failed.
+func (w *Worker) raiseUnbooked() {
+	ends := w.ends
+	if w.booking != nil {
+		ends = slices.Concat(ends, w.booking.ends)
+	}
+	for _, e := range ends {
+		if e.failed > 0 {
+			o := e.after
+			w.alarms.raise(rewards.AlarmOrderWaits+o.ID.String(), o.Symbol+": it cannot be booked yet: "+e.why)
+		}
 	}
 }
 

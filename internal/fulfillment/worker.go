@@ -152,6 +152,7 @@ func (w *Worker) Step(ctx context.Context) time.Duration {
 	}
 	w.report(ctx, "a step", err)
 	w.report(ctx, "the webhook endpoints", w.watchWebhooks(ctx))
+	w.raiseUnbooked()
 	if ctx.Err() == nil { // the end of this process is no alarm
 		w.report(ctx, "alarms", w.alarms.end(ctx, w.store, w.lease, w.log))
 		w.report(ctx, "why stocks are not ordered", w.stands.end(ctx, w.store, w.lease))

@@ -1,6 +1,7 @@
 package rewards
 
 import (
+	"errors"
 	"time"
 
 	"stockrewards/internal/money"
@@ -11,6 +12,12 @@ type OrderEnd struct {
 	From  OrderState // of the stored order
 	Order Order      // as reported last; a State other than From is stored before the end
 	Book  Booker
+}
+
+// unbookable reports whether the booking of an order failed for the order's own sake: a sum would be too large, or its
+// rewards could neither fail nor be complete. No retry helps. Every other error is about the store.
+func unbookable(err error) bool {
+	return errors.Is(err, money.ErrOverflow) || errors.Is(err, ErrHalfBought)
 }
 
 // Cost is what the result adds to the cost basis of the user's holding: the reward's whole

@@ -84,8 +84,10 @@ func (o Order) Next(e Evidence) Step {
 		return o.unanswered(e)
 	case e.Source == FromDuplicate:
 		return o.wait("the broker has the order but does not show it yet")
-	case e.Source == FromBooking:
+	case e.Source == FromBooking && unbookable(e.Err):
 		return o.quarantine("it cannot be booked: " + e.Err.Error())
+	case e.Source == FromBooking:
+		return Step{} // the error says nothing about the order: its end is booked again
 	}
 	return o.notFound(e)
 }

@@ -2,6 +2,7 @@ package rewards_test
 
 import (
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -91,9 +92,15 @@ func TestNext(t *testing.T) {
 		"braked, planned": {order: in(rewards.OrderPlanned), e: rewards.Evidence{Source: rewards.FromBrakes}},
 		"not booked": {
 			in(rewards.OrderOpen),
-			rewards.Evidence{Source: rewards.FromBooking, Err: errors.New("overflow")},
-			rewards.StepSave, rewards.OrderQuarantined, "cannot be booked: overflow",
+			rewards.Evidence{Source: rewards.FromBooking, Err: fmt.Errorf("holding: %w", money.ErrOverflow)},
+			rewards.StepSave, rewards.OrderQuarantined, "cannot be booked: holding: too large",
 		},
+		"half bought": {
+			in(rewards.OrderOpen),
+			rewards.Evidence{Source: rewards.FromBooking, Err: rewards.ErrHalfBought},
+			rewards.StepSave, rewards.OrderQuarantined, "cannot be booked: ",
+		},
+		"not booked yet": {order: in(rewards.OrderOpen), e: rewards.Evidence{Source: rewards.FromBooking, Err: errors.New("trigger")}},
 	} {
 		test.e.Now, test.e.Clock = now, clock
 		got := test.order.Next(test.e)

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"time"
 
+	"stockrewards/internal/money"
 	"stockrewards/internal/rewards"
 )
 
@@ -24,7 +25,8 @@ type Engine interface {
 	// bounds only the wait for the start of the transaction; once begun, it is completed. f may
 	// be retried after others wrote; reset any captured results at its start. Write fails with
 	// rewards.CodeUnavailable when the database cannot be written or when the outcome of the
-	// commit is unknown. After any other error nothing was written. When another version of the
+	// commit is unknown, and with ErrOverflow when a sum does not fit into its column. After any
+	// other error nothing was written. When another version of the
 	// program has migrated the schema, Write writes nothing, fails with ErrNewerSchema and
 	// reports that on Failed. Reads go on.
 	Write(ctx context.Context, f func(context.Context, Tx) error) error
@@ -73,6 +75,9 @@ type Vacuumer interface {
 
 // ErrUnknownOutcome means that a commit may or may not have happened.
 var ErrUnknownOutcome = errors.New("store: the outcome of the commit is unknown")
+
+// ErrOverflow is the error of a statement whose sum does not fit into its column. It is a money.ErrOverflow.
+var ErrOverflow = fmt.Errorf("a sum in the database is %w", money.ErrOverflow)
 
 // ErrMoved means that a file of the database was moved away, removed or replaced while the process used it.
 var ErrMoved = errors.New("a file of the database is not in its place")

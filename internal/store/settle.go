@@ -26,8 +26,8 @@ func maxSettled(tx Tx) int {
 // allocation, the users' holdings and the house's shares. It books the first orders of the list, at least one, and
 // returns how many: while a client waits to write, or a crowd of clients comes, it leaves the others to the next
 // transaction. When one of them cannot be booked, nothing is, and SettleOrders fails with the error of its Booker,
-// with ErrStale when the order left the state From or a sweep changes the holdings of its stock, or with
-// ErrLostLease.
+// with ErrOverflow when a holding would be too large, with ErrStale when the order left the state From or a sweep
+// changes the holdings of its stock, or with ErrLostLease.
 func (s *Store) SettleOrders(ctx context.Context, l rewards.Lease, list ...rewards.OrderEnd) (int, error) {
 	change := &holdingChange{cache: s.held}
 	var booked []bookedOrder

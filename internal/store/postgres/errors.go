@@ -28,8 +28,8 @@ func deadlocked(err error) bool {
 	return (state == "40001" || state == "40P01") && !errors.Is(err, store.ErrUnknownOutcome)
 }
 
-// classify wraps errors of the database in CodeUnavailable. Errors of the domain and of single
-// rows (classes 22 and 23) stay as they are.
+// classify wraps errors of the database in CodeUnavailable, and that of a number out of range in ErrOverflow. Errors of
+// the domain and of single rows (other ones of the classes 22 and 23) stay as they are.
 func classify(err error) error {
 	if err == nil {
 		return nil
@@ -55,6 +55,8 @@ func classify(err error) error {
 		return rewards.Unavailable("the database cannot be used now", err)
 	case errors.Is(err, errBroken):
 		return rewards.Unavailable("the database cannot be reached", err)
+	case state == outOfRange:
+		return fmt.Errorf("%w: %w", store.ErrOverflow, err)
 	}
 	return err
 }
@@ -77,6 +79,9 @@ const canceled = "57014"
 
 // tooManyConnections is the SQLSTATE of a server, role or database that accepts no more connections.
 const tooManyConnections = "53300"
+
+// outOfRange is the SQLSTATE of a number that does not fit into its type.
+const outOfRange = "22003"
 
 // errNotBegun marks an error before the transaction began.
 var errNotBegun = errors.New("postgres: the transaction did not begin")

@@ -11,6 +11,7 @@ import (
 	"stockrewards/internal/store"
 	"stockrewards/internal/store/postgres"
 	"stockrewards/internal/store/postgres/pgtest"
+	"stockrewards/internal/store/storetest"
 )
 
 // exec runs statements as the superuser.
@@ -54,6 +55,35 @@ func TestEncodingOfTexts(t *testing.T) {
 		if bytes, err := one(t, e, `SELECT octet_length('é')::text`); err != nil || bytes != "2" {
 			t.Errorf("%s: a letter of two bytes has %s, %v", name, bytes, err)
 		}
+	}
+}
+
+// Neither what a trigger raises nor a constraint that a row violates is held against the order that is booked.
+func TestBookingInTrouble(t *testing.T) {
+	t.Parallel()
+	c := cluster(t)
+	for name, trouble := range map[string]struct{ begin, end string }{
+		"a trigger": {
+			`CREATE FUNCTION fail() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE 'not now'; END $$;
+				CREATE TRIGGER fail BEFORE INSERT ON holdings FOR EACH ROW EXECUTE FUNCTION fail()`,
+			`DROP TRIGGER fail ON holdings`,
+		},
+		"a constraint": {
+			`ALTER TABLE holdings ADD CONSTRAINT few CHECK (quantity < 1000) NOT VALID`,
+			`ALTER TABLE holdings DROP CONSTRAINT few`,
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			url := database(t, c)
+			w := storetest.NewWorld(t, open(t, url, postgres.Options{}))
+			w.Give(t, 1_000_000)
+			o := w.Open(t)
+			exec(t, url, trouble.begin)
+			storetest.WantBookedLater(t, o, w.Settle(t, o, "filled", 5_000_000, 200_000_000_000))
+			exec(t, url, trouble.end)
+			check(t, w.Settle(t, o, "filled", 5_000_000, 200_000_000_000))
+		})
 	}
 }
 

@@ -85,8 +85,12 @@ func noSpace(full sqlite.ResultCode) bool {
 	return full == sqlite.ResultIOErrSHMSize || full == sqlite.ResultIOErrSHMOpen
 }
 
-// classify wraps errors of the database in CodeUnavailable. Errors of the domain and of single
-// rows stay as they are.
+// otherType is SQLITE_CONSTRAINT_DATATYPE: a value has another type than its column. All tables are strict, and
+// statements give each column its type. So it is a sum of integers that overflowed into a float.
+const otherType = sqlite.ResultConstraint | 12<<8
+
+// classify wraps errors of the database in CodeUnavailable, and that of a sum too large for its column in ErrOverflow.
+// Errors of the domain and of single rows stay as they are.
 func classify(err error) error {
 	full := code(err)
 	if full.ToPrimary() == sqlite.ResultFull || noSpace(full) {
@@ -99,6 +103,9 @@ func classify(err error) error {
 		return rewards.Unavailable("the database cannot be used now", err)
 	case sqlite.ResultCorrupt, sqlite.ResultNotADB:
 		return rewards.Unavailable("the database cannot be used now", inWords(err))
+	}
+	if full == otherType {
+		return fmt.Errorf("%w: %w", store.ErrOverflow, err)
 	}
 	_, atCommit := errors.AsType[commitError](err)
 	_, unsynced := errors.AsType[unsyncedError](err)

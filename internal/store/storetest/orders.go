@@ -182,8 +182,11 @@ func testSettleOverflow(t *testing.T, w *World) {
 	w.Give(t, 1_000_000)
 	check(t, w.Settle(t, w.Open(t), "filled", most, 1))
 	last := w.Give(t, 1_000_000)
-	if err := w.Settle(t, w.Open(t), "filled", most, 1); err == nil {
-		t.Fatal("an overflowing holding was booked")
+	o := w.Open(t)
+	err := w.Settle(t, o, "filled", most, 1)
+	step := o.Next(rewards.Evidence{Source: rewards.FromBooking, Err: err})
+	if !errors.Is(err, money.ErrOverflow) || step.Order.State != rewards.OrderQuarantined {
+		t.Fatalf("an overflowing holding: %v; then the order is %s, want it quarantined", err, step.Order.State)
 	}
 	if got := w.reward(t, last).Status; got != rewards.Executing {
 		t.Errorf("status %s, want executing", got)
