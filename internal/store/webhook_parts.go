@@ -3,6 +3,7 @@ package store
 import (
 	"context"
 	"math"
+	"time"
 
 	"stockrewards/internal/rewards"
 )
@@ -10,45 +11,78 @@ import (
 // An endpoint whose receiver failed for days may have millions of deliveries. A change of all of them would hold up
 // the writes of every app, so it is made in parts, each in its own transaction. The last, smaller part comes
 // in the transaction that changes the endpoint.
-const (
-	deliveryPart   = 1000  // deliveries
-	redeliveryPart = 10000 // the same for an operator: each part is an entry in the operator log
+var (
+	deliveryPart   = part{rows: 1000, bytes: 256 << 10}
+	redeliveryPart = part{rows: 10000, bytes: 4 << 20} // for an operator: each part is an entry in the operator log
 )
+
+// part limits the deliveries that one transaction changes. It is full when one of the limits is reached.
+type part struct {
+	rows  int
+	bytes int // of answers and bodies
+}
 
 const beforeAll = math.MinInt64 // a test has a negative sequence
 
 // eachPart calls f for each full part of an endpoint's deliveries after a sequence, in their order: f changes those
 // after its first and up to its second sequence. It returns the sequence after which less than a part is left.
 func (s *Store) eachPart(
-	ctx context.Context, app rewards.AppID, id rewards.WebhookEndpointID, after, size int64,
+	ctx context.Context, app rewards.AppID, id rewards.WebhookEndpointID, after int64, size part,
 	f func(after, last int64) error,
 ) (int64, error) {
 	for {
-		last, full, err := s.lastOfPart(ctx, app, id, after, size)
-		if err == nil && full {
-			err = f(after, last)
-		}
-		if err != nil || !full {
+		list, err := s.sizesAfter(ctx, app, id, after, size.rows)
+		if err != nil {
 			return after, err
 		}
-		after = last
+		for _, last := range size.cut(list) {
+			if err := f(after, last); err != nil {
+				return after, err
+			}
+			after = last
+		}
+		if len(list) < size.rows {
+			return after, nil
+		}
 	}
 }
 
-func (s *Store) lastOfPart(
-	ctx context.Context, app rewards.AppID, id rewards.WebhookEndpointID, after, size int64,
-) (last int64, full bool, err error) {
-	err = s.engine.Read(ctx, func(ctx context.Context, tx Tx) (err error) {
-		full, err = fetchValues(ctx, only(tx), []any{&last}, `SELECT sequence FROM webhook_deliveries
-			WHERE app_id = ?1 AND endpoint_id = ?2 AND sequence > ?3 ORDER BY sequence LIMIT 1 OFFSET ?4`,
-			app[:], id[:], after, size-1)
-		return err
-	})
-	return last, full, err
+// deliverySize is the size of a stored delivery.
+type deliverySize struct {
+	sequence int64
+	bytes    int // of its answer and its body
 }
 
-// resend is what a change of an endpoint makes of its deliveries after a sequence.
+// sizesAfter lists the next deliveries of an endpoint after a sequence.
+func (s *Store) sizesAfter(
+	ctx context.Context, app rewards.AppID, id rewards.WebhookEndpointID, after int64, limit int,
+) ([]deliverySize, error) {
+	return readAll(ctx, s, func(row Row) (d deliverySize, err error) {
+		err = row.Scan(&d.sequence, &d.bytes)
+		return d, err
+	}, `SELECT sequence, octet_length(answer) + octet_length(body) FROM webhook_deliveries
+		WHERE app_id = ?1 AND endpoint_id = ?2 AND sequence > ?3 ORDER BY sequence LIMIT ?4 + 0`,
+		app[:], id[:], after, limit)
+}
+
+// cut returns the last sequences of the full parts of a list.
+func (p part) cut(list []deliverySize) (ends []int64) {
+	left := p
+	for _, d := range list {
+		left.rows--
+		left.bytes -= d.bytes
+		if left.rows <= 0 || left.bytes <= 0 {
+			ends = append(ends, d.sequence)
+			left = p
+		}
+	}
+	return ends
+}
+
+// resend is what a change of an endpoint at a time makes of its deliveries after a sequence. They become due at that
+// time, not at 0: it takes as many bytes as a later time, so SQLite writes a row again without its body.
 type resend struct {
+	at    time.Time
 	after int64
 	where string // which of them are changed; "" for none
 	set   string
@@ -56,16 +90,16 @@ type resend struct {
 
 // resendAfter says which deliveries are sent at once after a change. When the endpoint is enabled these are all that
 // were not delivered, with all their retries. When its cursor goes back they are those that wait.
-func resendAfter(before, e rewards.WebhookEndpoint) resend {
+func resendAfter(before, e rewards.WebhookEndpoint, at time.Time) resend {
 	switch {
 	case before.Disabled != "" && e.Disabled == "":
 		return resend{
-			beforeAll,
-			` AND (` + isPending + ` AND (next_at > 0 OR attempts > 0) OR ` + isFailed + ` AND sequence > 0)`,
-			isPending + `, attempts = 0, next_at = 0`,
+			at, beforeAll,
+			` AND (` + isPending + ` AND (next_at > ?5 OR attempts > 0) OR ` + isFailed + ` AND sequence > 0)`,
+			isPending + `, attempts = 0, next_at = ?5`,
 		}
 	case e.Cursor < before.Cursor:
-		return resend{e.Cursor, ` AND ` + isPending + ` AND next_at > 0`, `next_at = 0`}
+		return resend{at, e.Cursor, ` AND ` + isPending + ` AND next_at > ?5`, `next_at = ?5`}
 	}
 	return resend{}
 }
@@ -75,7 +109,7 @@ func (r resend) run(
 	ctx context.Context, tx Tx, app rewards.AppID, id rewards.WebhookEndpointID, last int64,
 ) error {
 	_, err := tx.Exec(ctx, `UPDATE webhook_deliveries SET `+r.set+` WHERE app_id = ?1 AND endpoint_id = ?2
-		AND sequence > ?3 AND sequence <= ?4`+r.where, app[:], id[:], r.after, last)
+		AND sequence > ?3 AND sequence <= ?4`+r.where, app[:], id[:], r.after, last, micros(r.at))
 	return err
 }
 
@@ -91,7 +125,7 @@ func (s *Store) resendParts(
 	}
 	e := before
 	change(&e)
-	r := resendAfter(before, e)
+	r := resendAfter(before, e, s.now())
 	if r.where == "" {
 		return nil
 	}
@@ -104,12 +138,13 @@ func (s *Store) resendParts(
 
 // dropDeliveries disables an endpoint with many deliveries and deletes them, but for the last part.
 func (s *Store) dropDeliveries(ctx context.Context, app rewards.AppID, id rewards.WebhookEndpointID) error {
-	if _, many, err := s.lastOfPart(ctx, app, id, beforeAll, deliveryPart); err != nil || !many {
+	list, err := s.sizesAfter(ctx, app, id, beforeAll, deliveryPart.rows)
+	if err != nil || len(deliveryPart.cut(list)) == 0 {
 		return err
 	}
 	if err := s.engine.Write(ctx, func(ctx context.Context, tx Tx) error {
 		disable := func(e *rewards.WebhookEndpoint) { e.Disable(rewards.DisabledByApp) }
-		_, _, err := changeEndpoint(ctx, tx, app, id, disable)
+		_, _, err := s.changeEndpoint(ctx, tx, app, id, disable)
 		return err
 	}); err != nil {
 		return err

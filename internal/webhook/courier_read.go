@@ -50,7 +50,7 @@ func (c *courier) fill(ctx context.Context) time.Duration {
 // readDue reads deliveries that are due.
 func (c *courier) readDue(ctx context.Context, e rewards.WebhookEndpoint, now time.Time) {
 	c.mu.Lock()
-	underWay := len(c.sending) + len(c.unsaved) + len(c.saving)
+	underWay := len(c.sending) + len(c.unsaved.list) + len(c.saving.list)
 	c.mu.Unlock()
 	list, next, err := c.d.store.DueDeliveries(ctx, e, now, c.limit+underWay)
 	c.d.report(ctx, "cannot read the deliveries that are due", err)
@@ -65,9 +65,7 @@ func (c *courier) readDue(ctx context.Context, e rewards.WebhookEndpoint, now ti
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	for _, d := range list {
-		_, unsaved := c.unsaved[d.Sequence]
-		_, saving := c.saving[d.Sequence]
-		if c.sending[d.Sequence] || unsaved || saving {
+		if c.sending[d.Sequence] || c.unsaved.has(d.Sequence) || c.saving.has(d.Sequence) {
 			c.nextDue = now.Add(saveEvery) // until its result is stored
 			continue
 		}
