@@ -146,14 +146,14 @@ func (s *Store) ChangeWebhookEndpoint(
 		return e, err
 	}
 	err = s.engine.Write(ctx, func(ctx context.Context, tx Tx) error {
-		e, _, err = s.changeEndpoint(ctx, tx, app, id, change)
+		e, _, err = changeEndpoint(ctx, tx, app, id, change)
 		return err
 	})
 	return e, err
 }
 
 // changeEndpoint changes an endpoint, and its deliveries as resendAfter says. resendParts comes before it.
-func (s *Store) changeEndpoint(
+func changeEndpoint(
 	ctx context.Context, tx Tx, app rewards.AppID, id rewards.WebhookEndpointID, change func(*rewards.WebhookEndpoint),
 ) (e, before rewards.WebhookEndpoint, err error) {
 	if before, err = findEndpoint(ctx, tx, app, id); err != nil {
@@ -169,7 +169,7 @@ func (s *Store) changeEndpoint(
 		[]byte(e.Secret), old, until, e.Cursor, micros(e.FailingSince), e.Version); err != nil {
 		return e, before, err
 	}
-	if r := resendAfter(before, e, s.now()); r.where != "" {
+	if r := resendAfter(before, e); r.where != "" {
 		if err := r.run(ctx, tx, app, id, math.MaxInt64); err != nil {
 			return e, before, err
 		}

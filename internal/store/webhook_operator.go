@@ -57,7 +57,7 @@ func (o *Operator) EditWebhook(
 			return nil, err
 		}
 		var before rewards.WebhookEndpoint
-		e, before, err = o.changeEndpoint(ctx, tx, found.AppID, id, edit.Apply)
+		e, before, err = changeEndpoint(ctx, tx, found.AppID, id, edit.Apply)
 		return []rewards.Change{{Object: e.Object(), Before: before.Configured(), After: e.Configured()}}, err
 	})
 	return e, err
@@ -94,7 +94,7 @@ func (o *Operator) changeWebhook(
 			return nil, err
 		}
 		var before rewards.WebhookEndpoint
-		e, before, err = o.changeEndpoint(ctx, tx, found.AppID, id, change)
+		e, before, err = changeEndpoint(ctx, tx, found.AppID, id, change)
 		return []rewards.Change{{Object: e.Object(), Before: before.State(), After: e.State()}}, err
 	})
 	return e, err
@@ -155,7 +155,7 @@ func (o *Operator) redeliverPart(
 			e.AppID[:], e.ID[:], all, event[:], after, last); err != nil || count == 0 {
 			return nil, err
 		}
-		_, before, err := o.changeEndpoint(ctx, tx, e.AppID, e.ID, func(*rewards.WebhookEndpoint) {})
+		_, before, err := changeEndpoint(ctx, tx, e.AppID, e.ID, func(*rewards.WebhookEndpoint) {})
 		state := append(before.State(), rewards.Field{Name: "redelivered", Value: fmt.Sprint(count)})
 		return []rewards.Change{{Object: e.Object(), Before: before.State(), After: state}}, err
 	})

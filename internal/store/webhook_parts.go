@@ -3,7 +3,6 @@ package store
 import (
 	"context"
 	"math"
-	"time"
 
 	"stockrewards/internal/rewards"
 )
@@ -79,27 +78,25 @@ func (p part) cut(list []deliverySize) (ends []int64) {
 	return ends
 }
 
-// resend is what a change of an endpoint at a time makes of its deliveries after a sequence. They become due at that
-// time, not at 0: it takes as many bytes as a later time, so SQLite writes a row again without its body.
+// resend is what a change of an endpoint makes of its deliveries after a sequence.
 type resend struct {
-	at    time.Time
 	after int64
 	where string // which of them are changed; "" for none
-	set   string
+	set   string // ?5 is dueAtOnce
 }
 
 // resendAfter says which deliveries are sent at once after a change. When the endpoint is enabled these are all that
 // were not delivered, with all their retries. When its cursor goes back they are those that wait.
-func resendAfter(before, e rewards.WebhookEndpoint, at time.Time) resend {
+func resendAfter(before, e rewards.WebhookEndpoint) resend {
 	switch {
 	case before.Disabled != "" && e.Disabled == "":
 		return resend{
-			at, beforeAll,
+			beforeAll,
 			` AND (` + isPending + ` AND (next_at > ?5 OR attempts > 0) OR ` + isFailed + ` AND sequence > 0)`,
 			isPending + `, attempts = 0, next_at = ?5`,
 		}
 	case e.Cursor < before.Cursor:
-		return resend{at, e.Cursor, ` AND ` + isPending + ` AND next_at > ?5`, `next_at = ?5`}
+		return resend{e.Cursor, ` AND ` + isPending + ` AND next_at > ?5`, `next_at = ?5`}
 	}
 	return resend{}
 }
@@ -109,7 +106,7 @@ func (r resend) run(
 	ctx context.Context, tx Tx, app rewards.AppID, id rewards.WebhookEndpointID, last int64,
 ) error {
 	_, err := tx.Exec(ctx, `UPDATE webhook_deliveries SET `+r.set+` WHERE app_id = ?1 AND endpoint_id = ?2
-		AND sequence > ?3 AND sequence <= ?4`+r.where, app[:], id[:], r.after, last, micros(r.at))
+		AND sequence > ?3 AND sequence <= ?4`+r.where, app[:], id[:], r.after, last, dueAtOnce)
 	return err
 }
 
@@ -125,13 +122,13 @@ func (s *Store) resendParts(
 	}
 	e := before
 	change(&e)
-	r := resendAfter(before, e, s.now())
+	r := resendAfter(before, e)
 	if r.where == "" {
 		return nil
 	}
 	_, err = s.eachPart(ctx, app, id, r.after, deliveryPart, func(after, last int64) error {
 		r.after = after
-		return s.engine.Write(ctx, func(ctx context.Context, tx Tx) error { return r.run(ctx, tx, app, id, last) })
+		return s.engine.WritePatiently(ctx, func(ctx context.Context, tx Tx) error { return r.run(ctx, tx, app, id, last) })
 	})
 	return err
 }
@@ -144,7 +141,7 @@ func (s *Store) dropDeliveries(ctx context.Context, app rewards.AppID, id reward
 	}
 	if err := s.engine.Write(ctx, func(ctx context.Context, tx Tx) error {
 		disable := func(e *rewards.WebhookEndpoint) { e.Disable(rewards.DisabledByApp) }
-		_, _, err := s.changeEndpoint(ctx, tx, app, id, disable)
+		_, _, err := changeEndpoint(ctx, tx, app, id, disable)
 		return err
 	}); err != nil {
 		return err
@@ -155,7 +152,7 @@ func (s *Store) dropDeliveries(ctx context.Context, app rewards.AppID, id reward
 // dropParts deletes the deliveries of an endpoint, but for the last part.
 func (s *Store) dropParts(ctx context.Context, app rewards.AppID, id rewards.WebhookEndpointID) error {
 	_, err := s.eachPart(ctx, app, id, beforeAll, deliveryPart, func(after, last int64) error {
-		return s.engine.Write(ctx, func(ctx context.Context, tx Tx) error {
+		return s.engine.WritePatiently(ctx, func(ctx context.Context, tx Tx) error {
 			_, err := tx.Exec(ctx, `DELETE FROM webhook_deliveries WHERE app_id = ?1 AND endpoint_id = ?2
 				AND sequence > ?3 AND sequence <= ?4`, app[:], id[:], after, last)
 			return err

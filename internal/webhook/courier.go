@@ -37,7 +37,7 @@ type courier struct {
 	// Only the courier's goroutine uses these.
 	read     int64           // the sequence up to which events were read
 	queue    []rewards.Event // read, not started
-	skip     map[int64]bool  // their first attempt was made before this courier began
+	skip     []int64         // sequences, ascending: their first attempt was made before this courier began
 	due      []rewards.Delivery
 	nextDue  time.Time
 	inFlight int
@@ -60,7 +60,7 @@ type courier struct {
 	saving  outcomes
 	dirty   bool
 	saved   time.Time // only the Dispatcher's goroutine sets it
-	trimmed int // delivered since the last trim; it begins as if many were, since restarts and changes may be frequent
+	trimmed int       // delivered since the last trim; it begins as if many were, since restarts and changes may be frequent
 }
 
 // first is a first attempt.
@@ -84,7 +84,7 @@ func newCourier(
 	return &courier{
 		d: d, e: e, version: e.Version, shard: shard, read: e.Cursor, limit: 1, secrets: secrets, trimmed: trimAfter,
 		wake: make(chan struct{}, 1), results: make(chan result),
-		skip: make(map[int64]bool), sending: make(map[int64]bool), unsaved: newOutcomes(),
+		sending: make(map[int64]bool), unsaved: newOutcomes(),
 	}
 }
 

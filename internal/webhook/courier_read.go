@@ -2,6 +2,7 @@ package webhook
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	"stockrewards/internal/rewards"
@@ -10,9 +11,8 @@ import (
 // begin reads which events after the cursor have had their first attempt.
 func (c *courier) begin(ctx context.Context) bool {
 	list, err := c.d.store.PendingAfterCursor(ctx, c.e)
-	for _, sequence := range list {
-		c.skip[sequence] = true
-	}
+	slices.Sort(list)
+	c.skip = list
 	c.d.report(ctx, "cannot read the deliveries of an endpoint", err)
 	return err == nil
 }
@@ -112,11 +112,12 @@ func (c *courier) readEvents(ctx context.Context, e rewards.WebhookEndpoint, hea
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	for _, event := range page.Events {
-		if !c.skip[event.Sequence] {
+		i, tried := slices.BinarySearch(c.skip, event.Sequence)
+		c.skip = c.skip[i:]
+		if !tried {
 			c.queue = append(c.queue, event)
 			c.d.queued.Add(1)
 		}
-		delete(c.skip, event.Sequence)
 	}
 	c.read, c.behind = page.Next, more
 	if len(page.Events) == 0 && !page.More { // the rest is of other types
