@@ -10,10 +10,10 @@ import (
 // An endpoint whose receiver failed for days may have millions of deliveries. A change of all of them would hold up
 // the writes of every app, so it is made in parts, each in its own transaction. The last, smaller part comes
 // in the transaction that changes the endpoint.
-var (
-	deliveryPart   = part{rows: 1000, bytes: 256 << 10}
-	redeliveryPart = part{rows: 10000, bytes: 4 << 20} // for an operator: each part is an entry in the operator log
-)
+func deliveryPart() part { return part{rows: 1000, bytes: 256 << 10} }
+
+// redeliveryPart is for an operator: each part is an entry in the operator log.
+func redeliveryPart() part { return part{rows: 10000, bytes: 4 << 20} }
 
 // part limits the deliveries that one transaction changes. It is full when one of the limits is reached.
 type part struct {
@@ -126,7 +126,7 @@ func (s *Store) resendParts(
 	if r.where == "" {
 		return nil
 	}
-	_, err = s.eachPart(ctx, app, id, r.after, deliveryPart, func(after, last int64) error {
+	_, err = s.eachPart(ctx, app, id, r.after, deliveryPart(), func(after, last int64) error {
 		r.after = after
 		return s.engine.WritePatiently(ctx, func(ctx context.Context, tx Tx) error { return r.run(ctx, tx, app, id, last) })
 	})
@@ -135,8 +135,8 @@ func (s *Store) resendParts(
 
 // dropDeliveries disables an endpoint with many deliveries and deletes them, but for the last part.
 func (s *Store) dropDeliveries(ctx context.Context, app rewards.AppID, id rewards.WebhookEndpointID) error {
-	list, err := s.sizesAfter(ctx, app, id, beforeAll, deliveryPart.rows)
-	if err != nil || len(deliveryPart.cut(list)) == 0 {
+	list, err := s.sizesAfter(ctx, app, id, beforeAll, deliveryPart().rows)
+	if err != nil || len(deliveryPart().cut(list)) == 0 {
 		return err
 	}
 	if err := s.engine.Write(ctx, func(ctx context.Context, tx Tx) error {
@@ -151,7 +151,7 @@ func (s *Store) dropDeliveries(ctx context.Context, app rewards.AppID, id reward
 
 // dropParts deletes the deliveries of an endpoint, but for the last part.
 func (s *Store) dropParts(ctx context.Context, app rewards.AppID, id rewards.WebhookEndpointID) error {
-	_, err := s.eachPart(ctx, app, id, beforeAll, deliveryPart, func(after, last int64) error {
+	_, err := s.eachPart(ctx, app, id, beforeAll, deliveryPart(), func(after, last int64) error {
 		return s.engine.WritePatiently(ctx, func(ctx context.Context, tx Tx) error {
 			_, err := tx.Exec(ctx, `DELETE FROM webhook_deliveries WHERE app_id = ?1 AND endpoint_id = ?2
 				AND sequence > ?3 AND sequence <= ?4`, app[:], id[:], after, last)
