@@ -7,12 +7,12 @@ import (
 	"stockrewards/internal/rewards"
 )
 
-// An endpoint whose receiver failed for days may have millions of deliveries. A change of all of them would hold up
-// the writes of every app, so it is made in parts, each in its own transaction. The last, smaller part comes
-// in the transaction that changes the endpoint.
+// deliveryPart limits a part of a change of deliveries. An endpoint whose receiver failed for days may have millions.
+// A change of all of them would hold up the writes of every app, so it is made in parts, each in its own transaction.
+// The last, smaller part comes in the transaction that changes the endpoint.
 func deliveryPart() part { return part{rows: 1000, bytes: 256 << 10} }
 
-// redeliveryPart is for an operator: each part is an entry in the operator log.
+// redeliveryPart is the same for an operator: each part is an entry in the operator log.
 func redeliveryPart() part { return part{rows: 10000, bytes: 4 << 20} }
 
 // part limits the deliveries that one transaction changes. It is full when one of the limits is reached.
