@@ -128,7 +128,9 @@ func (s *Store) resendParts(
 	}
 	_, err = s.eachPart(ctx, app, id, r.after, deliveryPart(), func(after, last int64) error {
 		r.after = after
-		return s.engine.WritePatiently(ctx, func(ctx context.Context, tx Tx) error { return r.run(ctx, tx, app, id, last) })
+		return s.engine.WritePatiently(ctx, func(ctx context.Context, tx Tx) error {
+			return r.run(ctx, tx, app, id, last)
+		})
 	})
 	return err
 }

@@ -60,7 +60,7 @@ type courier struct {
 	saving  outcomes
 	dirty   bool
 	saved   time.Time // only the Dispatcher's goroutine sets it
-	trimmed int       // delivered since the last trim; it begins as if many were, since restarts and changes may be frequent
+	trimmed int       // delivered since the last trim; it begins as if many were: restarts may be frequent
 }
 
 // first is a first attempt.
@@ -331,7 +331,7 @@ func (c *courier) oldest() time.Time {
 	return time.Time{}
 }
 
-// state returns the endpoint as it is now, and whether its progress must be stored. all ignores when it was stored last.
+// state returns the endpoint as it is now, and whether its progress must be stored. all ignores when that was done last.
 func (c *courier) state(now time.Time, all bool) (e rewards.WebhookEndpoint, due bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
