@@ -48,6 +48,9 @@ type Delivery struct {
 // Test reports whether the delivery is a test.
 func (d Delivery) Test() bool { return d.Sequence < 0 }
 
+// Size returns the bytes of what has no fixed length.
+func (d Delivery) Size() int { return len(d.Type) + len(d.Error) + len(d.Answer) + len(d.Body) }
+
 // TypePing is the type of a test.
 const TypePing = "test.ping"
 
@@ -133,6 +136,14 @@ func (p WebhookProgress) Tests() (list []Delivery) {
 		}
 	}
 	return list
+}
+
+// Size returns the bytes of the deliveries that have no fixed length.
+func (p WebhookProgress) Size() (bytes int) {
+	for _, d := range p.Deliveries {
+		bytes += d.Size()
+	}
+	return bytes
 }
 
 // WebhookCounts are numbers about endpoints.

@@ -21,7 +21,8 @@ const (
 	steadyPause = 10                   // the same when it has shown that clients record as much
 	mostPause   = 2400                 // the longest pause, likewise
 	maxPause    = time.Second          // so that a lease is renewed even when a write was slow
-	clientsIdle = 5 * time.Millisecond // after this long without a client write nobody pauses
+	clientsIdle = 5 * time.Millisecond // after this long without a client write only patient writers pause
+	clientsGone = time.Second / 10     // after this long nobody pauses
 )
 
 // Beside a crowd an order has as many members as are booked in crowdedWrite, and at most mostCrowded if the crowd waits
@@ -82,10 +83,17 @@ func (p *pacer) rest(now time.Time) time.Duration {
 
 // pauseAfter is the pause after a write of another writer, by what clients do now.
 func (p *pacer) pauseAfter(held time.Duration) time.Duration {
-	percent := min(max(p.crowdedness(), leastPause), mostPause)
+	percent := p.clientsPause()
 	if p.behind && p.trial.full {
 		percent = p.fullPause()
 	}
+	return pause(held, percent)
+}
+
+// clientsPause is the pause while clients write, in percent of a write.
+func (p *pacer) clientsPause() int64 { return min(max(p.crowdedness(), leastPause), mostPause) }
+
+func pause(held time.Duration, percent int64) time.Duration {
 	return min(held*time.Duration(percent)/100, maxPause)
 }
 

@@ -62,7 +62,7 @@ type Store struct {
 func New(ctx context.Context, engine Engine, now func() time.Time, random io.Reader) (*Store, error) {
 	ids := rewards.NewIDs(now, random)
 	s := &Store{
-		engine: &watched{Engine: engine, now: now, pacer: newPacer(engine)},
+		engine: &watched{Engine: engine, now: now, pacer: newPacer(engine), patience: newPatience()},
 		ids:    ids, now: now, random: random,
 		guard: func(time.Time) error { return nil },
 		known: newKnownUsers(), held: newHoldingCache(engine), shared: newSharedHoldings(), index: newRewardIndex(ids),

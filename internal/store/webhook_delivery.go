@@ -5,6 +5,7 @@ import (
 	"context"
 	"math"
 	"slices"
+	"time"
 
 	"stockrewards/internal/rewards"
 )
@@ -25,6 +26,10 @@ var (
 	_ = [1]int{}[rewards.DeliveryFailed-3]
 )
 
+// dueAtOnce is the next_at of a pending delivery that waits for nothing, as is 0. It takes as many bytes as any later
+// time. So SQLite changes a row to it, and then to the time of a retry, without writing its body again.
+const dueAtOnce = int64(1) << 47
+
 const deliveryColumns = `app_id, endpoint_id, sequence, event_id, type, number, status, attempts, status_code, error,
 	answer, tried_at, next_at, body`
 
@@ -32,6 +37,9 @@ func scanDelivery(row Row) (d rewards.Delivery, err error) {
 	err = row.Scan(toID(&d.AppID), toID(&d.EndpointID), &d.Sequence, toID(&d.EventID), &d.Type, &d.Number,
 		(*int)(&d.Status), &d.Attempts, &d.StatusCode, &d.Error, &d.Answer, toTime{&d.TriedAt}, toTime{&d.NextAt},
 		toBytes{&d.Body})
+	if micros(d.NextAt) == dueAtOnce {
+		d.NextAt = time.Time{}
+	}
 	return d, err
 }
 

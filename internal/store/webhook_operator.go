@@ -137,7 +137,7 @@ func (o *Operator) RedeliverWebhooks(
 		count += n
 		return err
 	}
-	after, err := o.eachPart(ctx, e.AppID, id, beforeAll, redeliveryPart, part)
+	after, err := o.eachPart(ctx, e.AppID, id, beforeAll, redeliveryPart(), part)
 	if err == nil {
 		err = part(after, math.MaxInt64)
 	}

@@ -98,7 +98,7 @@ func dueTests(
 func (s *Store) SaveWebhooks(
 	ctx context.Context, list []rewards.WebhookProgress,
 ) (stale map[rewards.WebhookEndpointID]bool, err error) {
-	err = s.engine.Write(ctx, func(ctx context.Context, tx Tx) error {
+	err = s.engine.WritePatiently(ctx, func(ctx context.Context, tx Tx) error {
 		stale = make(map[rewards.WebhookEndpointID]bool)
 		shards, err := readShards(ctx, tx)
 		if err != nil {

@@ -15,8 +15,9 @@ import (
 // priority.
 type watched struct {
 	Engine
-	now   func() time.Time
-	pacer *pacer
+	now      func() time.Time
+	pacer    *pacer
+	patience *patience
 
 	waiting atomic.Int32 // writes for clients that a Write excludes
 

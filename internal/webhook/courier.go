@@ -15,6 +15,7 @@ const (
 	mostRead      = 200                    // events read at once
 	fewRead       = 8                      // the same of a receiver that fails, and of each while very many wait
 	mostUnsaved   = 4096                   // results in memory
+	unsavedBytes  = 256 << 10              // the same in bytes: others wait while they are stored
 	startPatience = 100 * time.Millisecond // of a first attempt with those before it
 	idleCheck     = time.Minute            // the longest time between two looks for what is due
 	trimAfter     = 200                    // deliveries between two trims
@@ -36,7 +37,7 @@ type courier struct {
 	// Only the courier's goroutine uses these.
 	read     int64           // the sequence up to which events were read
 	queue    []rewards.Event // read, not started
-	skip     map[int64]bool  // their first attempt was made before this courier began
+	skip     []int64         // sequences, ascending: their first attempt was made before this courier began
 	due      []rewards.Delivery
 	nextDue  time.Time
 	inFlight int
@@ -55,11 +56,11 @@ type courier struct {
 	urgent  bool                    // a delivery is due before the next regular storing
 	started []*first                // first attempts, in order, from the cursor on
 	sending map[int64]bool          // sequences of attempts under way
-	unsaved map[int64]rewards.Delivery
-	saving  map[int64]rewards.Delivery
+	unsaved outcomes
+	saving  outcomes
 	dirty   bool
-	saved   time.Time
-	trimmed int // delivered since the last trim; it begins as if many were, since restarts and changes may be frequent
+	saved   time.Time // only the Dispatcher's goroutine sets it
+	trimmed int       // delivered since the last trim; it begins as if many were: restarts may be frequent
 }
 
 // first is a first attempt.
@@ -83,7 +84,7 @@ func newCourier(
 	return &courier{
 		d: d, e: e, version: e.Version, shard: shard, read: e.Cursor, limit: 1, secrets: secrets, trimmed: trimAfter,
 		wake: make(chan struct{}, 1), results: make(chan result),
-		skip: make(map[int64]bool), sending: make(map[int64]bool), unsaved: make(map[int64]rewards.Delivery),
+		sending: make(map[int64]bool), unsaved: newOutcomes(),
 	}
 }
 
@@ -184,7 +185,7 @@ func (c *courier) ready() bool {
 	}
 	full := c.d.open.Load() >= most && (c.failures > 0 || c.inFlight > 0)
 	if full || c.inFlight >= c.limit || c.d.now().Before(c.paused) ||
-		len(c.unsaved)+len(c.saving) > mostUnsaved {
+		fullBy(mostUnsaved, unsavedBytes, c.unsaved, c.saving) {
 		return false
 	}
 	return len(c.due) > 0 || c.firstReady()
@@ -264,7 +265,7 @@ func (c *courier) finish(r result) {
 	c.adapt(r)
 	c.e.Answered(r.answer, r.at)
 	d := r.delivery.After(r.answer, r.at, c.d.schedule, c.d.random)
-	c.unsaved[d.Sequence] = d
+	c.unsaved.put(d)
 	if d.Status == rewards.DeliveryPending && !d.NextAt.IsZero() {
 		c.urgent = c.urgent || d.NextAt.Before(c.saved.Add(saveEvery+tick))
 		if d.NextAt.Before(c.nextDue) {
@@ -330,23 +331,25 @@ func (c *courier) oldest() time.Time {
 	return time.Time{}
 }
 
-// progress returns the endpoint, and with due set also what must be stored now. all ignores when it
-// was stored last.
-func (c *courier) progress(now time.Time, all bool) (p rewards.WebhookProgress, due bool) {
+// state returns the endpoint as it is now, and whether its progress must be stored. all ignores when that was done last.
+func (c *courier) state(now time.Time, all bool) (e rewards.WebhookEndpoint, due bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	p = rewards.WebhookProgress{Endpoint: c.e, Shard: c.shard}
-	soon := c.e.Disabled != "" || len(c.unsaved) > mostUnsaved/2 || c.urgent
-	if !c.dirty || now.Sub(c.saved) < saveEvery && !soon && !all {
-		return p, false
-	}
-	c.saving, c.unsaved, c.dirty, c.saved = c.unsaved, make(map[int64]rewards.Delivery), false, now
+	soon := c.e.Disabled != "" || c.urgent || fullBy(mostUnsaved/2, unsavedBytes/2, c.unsaved)
+	return c.e, c.dirty && (now.Sub(c.saved) >= saveEvery || soon || all)
+}
+
+// progress returns what must be stored. Call stored afterwards.
+func (c *courier) progress(now time.Time) rewards.WebhookProgress {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.saving, c.unsaved, c.dirty, c.saved = c.unsaved, newOutcomes(), false, now
 	c.urgent = false
-	p.Deliveries = newestDelivered(c.saving)
+	p := rewards.WebhookProgress{Endpoint: c.e, Shard: c.shard, Deliveries: newestDelivered(c.saving.list)}
 	if c.trimmed >= trimAfter {
 		p.Trim, c.trimmed = true, 0
 	}
-	return p, true
+	return p
 }
 
 // stored takes in whether the last progress was stored. A courier that had too many results in memory
@@ -355,12 +358,12 @@ func (c *courier) stored(ok bool) {
 	defer c.nudge()
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	for sequence, d := range c.saving {
-		if _, newer := c.unsaved[sequence]; !newer && !ok {
-			c.unsaved[sequence] = d
+	for _, d := range c.saving.list {
+		if !ok && !c.unsaved.has(d.Sequence) {
+			c.unsaved.put(d)
 		}
 		c.recheck = c.recheck || !d.NextAt.IsZero() // it may have become due meanwhile
 	}
 	c.dirty = c.dirty || !ok
-	c.saving = nil
+	c.saving = outcomes{}
 }

@@ -2,6 +2,7 @@ package webhook
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	"stockrewards/internal/rewards"
@@ -10,9 +11,8 @@ import (
 // begin reads which events after the cursor have had their first attempt.
 func (c *courier) begin(ctx context.Context) bool {
 	list, err := c.d.store.PendingAfterCursor(ctx, c.e)
-	for _, sequence := range list {
-		c.skip[sequence] = true
-	}
+	slices.Sort(list)
+	c.skip = list
 	c.d.report(ctx, "cannot read the deliveries of an endpoint", err)
 	return err == nil
 }
@@ -50,7 +50,7 @@ func (c *courier) fill(ctx context.Context) time.Duration {
 // readDue reads deliveries that are due.
 func (c *courier) readDue(ctx context.Context, e rewards.WebhookEndpoint, now time.Time) {
 	c.mu.Lock()
-	underWay := len(c.sending) + len(c.unsaved) + len(c.saving)
+	underWay := len(c.sending) + len(c.unsaved.list) + len(c.saving.list)
 	c.mu.Unlock()
 	list, next, err := c.d.store.DueDeliveries(ctx, e, now, c.limit+underWay)
 	c.d.report(ctx, "cannot read the deliveries that are due", err)
@@ -65,9 +65,7 @@ func (c *courier) readDue(ctx context.Context, e rewards.WebhookEndpoint, now ti
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	for _, d := range list {
-		_, unsaved := c.unsaved[d.Sequence]
-		_, saving := c.saving[d.Sequence]
-		if c.sending[d.Sequence] || unsaved || saving {
+		if c.sending[d.Sequence] || c.unsaved.has(d.Sequence) || c.saving.has(d.Sequence) {
 			c.nextDue = now.Add(saveEvery) // until its result is stored
 			continue
 		}
@@ -114,11 +112,12 @@ func (c *courier) readEvents(ctx context.Context, e rewards.WebhookEndpoint, hea
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	for _, event := range page.Events {
-		if !c.skip[event.Sequence] {
+		i, tried := slices.BinarySearch(c.skip, event.Sequence)
+		c.skip = c.skip[i:]
+		if !tried {
 			c.queue = append(c.queue, event)
 			c.d.queued.Add(1)
 		}
-		delete(c.skip, event.Sequence)
 	}
 	c.read, c.behind = page.Next, more
 	if len(page.Events) == 0 && !page.More { // the rest is of other types

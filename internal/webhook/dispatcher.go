@@ -113,6 +113,7 @@ const (
 	pollEvery   = 250 * time.Millisecond // of the log and the endpoints
 	idlePoll    = time.Second            // while there is no endpoint
 	saveEvery   = time.Second            // of an endpoint
+	saveTime    = time.Second            // of one step: leases must be renewed
 	slotTime    = 250 * time.Millisecond // then an attempt no longer counts as begun a moment ago
 	mostSlots   = 256
 	mostOpen    = 4096 // attempts under way
@@ -319,7 +320,7 @@ func (d *Dispatcher) readEndpoints(ctx, attempts context.Context) error {
 // replace stops the courier of a changed endpoint, and stores what became of its tests.
 func (d *Dispatcher) replace(ctx context.Context, c *courier) {
 	c.end()
-	if p, due := c.progress(d.now(), true); due && len(p.Tests()) > 0 {
+	if p := c.progress(d.now()); len(p.Tests()) > 0 {
 		_, err := d.store.SaveWebhooks(ctx, []rewards.WebhookProgress{p})
 		d.report(ctx, "cannot store what became of tests", err)
 	}

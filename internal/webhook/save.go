@@ -2,46 +2,89 @@ package webhook
 
 import (
 	"context"
+	"slices"
 
 	"stockrewards/internal/rewards"
 )
 
-// save stores the progress of the couriers that have some.
+// outcomes are deliveries, by sequence, whose outcomes are not stored yet.
+type outcomes struct {
+	list  map[int64]rewards.Delivery
+	bytes int
+}
+
+func newOutcomes() outcomes { return outcomes{list: make(map[int64]rewards.Delivery)} }
+
+func (o *outcomes) put(d rewards.Delivery) {
+	o.bytes += d.Size() - o.list[d.Sequence].Size()
+	o.list[d.Sequence] = d
+}
+
+func (o *outcomes) has(sequence int64) bool {
+	_, found := o.list[sequence]
+	return found
+}
+
+// fullBy reports whether outcomes are together more than a number or a size.
+func fullBy(number, bytes int, all ...outcomes) bool {
+	for _, o := range all {
+		number -= len(o.list)
+		bytes -= o.bytes
+	}
+	return number < 0 || bytes < 0
+}
+
+// save stores the progress of the couriers that have some, first of those that were stored longest ago. Unless all is
+// set, it leaves the rest for the next step when it has taken long.
 func (d *Dispatcher) save(ctx context.Context, all bool) {
-	var list []rewards.WebhookProgress
+	var list []*courier
 	counts := rewards.WebhookCounts{Locked: d.locked}
-	now := d.now()
+	began := d.now()
 	for _, c := range d.couriers {
-		p, due := c.progress(now, all)
+		e, due := c.state(began, all)
 		if due {
-			list = append(list, p)
+			list = append(list, c)
 		}
-		counts.Add(p.Endpoint, c.oldest())
+		counts.Add(e, c.oldest())
 	}
 	d.mu.Lock()
 	d.counts = counts
 	d.mu.Unlock()
-	if len(list) == 0 {
-		return
+	slices.SortFunc(list, func(a, b *courier) int { return a.saved.Compare(b.saved) })
+	var some batch
+	for _, c := range list {
+		now := d.now()
+		if !all && now.Sub(began) >= saveTime {
+			break
+		}
+		p := c.progress(now)
+		if !some.fits(p) {
+			d.saveSome(ctx, some.list)
+			some = batch{}
+		}
+		some.add(p)
 	}
-	for len(list) > 0 {
-		n := someOf(list)
-		d.saveSome(ctx, list[:n])
-		list = list[n:]
+	if len(some.list) > 0 {
+		d.saveSome(ctx, some.list)
 	}
 }
 
-// someOf returns how many endpoints to store in one transaction. Others wait for it, so it has few deliveries, unless
-// a single endpoint has many.
-func someOf(list []rewards.WebhookProgress) (n int) {
-	const most = 500
-	for deliveries := 0; n < len(list); n++ {
-		deliveries += len(list[n].Deliveries)
-		if n > 0 && deliveries > most {
-			break
-		}
-	}
-	return n
+// batch is the progress of endpoints that is stored in one transaction. Others wait for it, so it is small, unless a
+// single endpoint has much.
+type batch struct {
+	list              []rewards.WebhookProgress
+	deliveries, bytes int
+}
+
+func (b *batch) fits(p rewards.WebhookProgress) bool {
+	const mostDeliveries, mostBytes = 500, 256 << 10
+	return len(b.list) == 0 || b.deliveries+len(p.Deliveries) <= mostDeliveries && b.bytes+p.Size() <= mostBytes
+}
+
+func (b *batch) add(p rewards.WebhookProgress) {
+	b.list = append(b.list, p)
+	b.deliveries += len(p.Deliveries)
+	b.bytes += p.Size()
 }
 
 func (d *Dispatcher) saveSome(ctx context.Context, list []rewards.WebhookProgress) {

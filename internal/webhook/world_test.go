@@ -33,7 +33,12 @@ type world struct {
 	read     atomic.Int64    // events that dispatchers read
 	listed   atomic.Int64    // how often they read all endpoints
 	stored   atomic.Int64    // the most deliveries that were stored in one transaction
+	bytes    atomic.Int64    // the most bytes, likewise
+	storing  atomic.Int64    // how long each of these takes, in nanoseconds
+	data     []byte          // of each event
 	apart    atomic.Bool     // no lease can be renewed
+	renewed  atomic.Int64    // when leases were renewed last, in nanoseconds since 1970
+	unkept   atomic.Int64    // the longest time between two renewals, in nanoseconds
 
 	mu        sync.Mutex
 	receivers map[string]func(webhook.Request) rewards.WebhookAnswer // by URL
@@ -50,7 +55,7 @@ func inWorld(t *testing.T, test func(*testing.T, *world)) {
 		test(t, &world{
 			World: storetest.NewWorld(t, engine), t: t, got: make(map[string][]webhook.Request), open: make(map[string]int),
 			receivers: make(map[string]func(webhook.Request) rewards.WebhookAnswer),
-			schedule:  []time.Duration{5 * time.Second, time.Minute},
+			schedule:  []time.Duration{5 * time.Second, time.Minute}, data: []byte(`{}`),
 		})
 		check(t, engine.Close())
 	})
@@ -116,11 +121,14 @@ func (w *world) AllWebhookEndpoints(ctx context.Context) ([]rewards.WebhookEndpo
 func (w *world) SaveWebhooks(
 	ctx context.Context, list []rewards.WebhookProgress,
 ) (map[rewards.WebhookEndpointID]bool, error) {
-	n := 0
+	n, bytes := 0, 0
 	for _, p := range list {
 		n += len(p.Deliveries)
+		bytes += p.Size()
 	}
 	w.stored.Store(max(w.stored.Load(), int64(n)))
+	w.bytes.Store(max(w.bytes.Load(), int64(bytes)))
+	time.Sleep(time.Duration(w.storing.Load()))
 	return w.World.SaveWebhooks(ctx, list)
 }
 
@@ -128,6 +136,10 @@ func (w *world) SaveWebhooks(
 func (w *world) TakeWebhookShards(
 	ctx context.Context, holder string, ttl time.Duration, force bool,
 ) (map[int]rewards.WebhookShard, error) {
+	now := time.Now().UnixNano()
+	if before := w.renewed.Swap(now); before > 0 {
+		w.unkept.Store(max(w.unkept.Load(), now-before))
+	}
 	if w.apart.Load() {
 		return nil, rewards.Unavailable("the database cannot be reached", nil)
 	}
@@ -159,11 +171,13 @@ func (w *world) events(n int) {
 	check(w.t, w.Settle(w.t, w.Open(w.t), "filled", qty, price))
 }
 
+const leaseTTL = 6 * time.Second
+
 // dispatch runs a dispatcher until stop is called.
 func (w *world) dispatch(holder string) (d *webhook.Dispatcher, stop func()) {
 	d = webhook.New(webhook.Options{
-		Store: w, Sender: w, Sealer: plain{}, Observer: w, Encode: func(rewards.Event) []byte { return []byte(`{}`) },
-		Holder: holder, LeaseTTL: 6 * time.Second, Schedule: w.schedule, Now: time.Now,
+		Store: w, Sender: w, Sealer: plain{}, Observer: w, Encode: func(rewards.Event) []byte { return w.data },
+		Holder: holder, LeaseTTL: leaseTTL, Schedule: w.schedule, Now: time.Now,
 		Random: func(int64) int64 { return 0 }, Log: slog.New(slog.DiscardHandler),
 	})
 	ctx, cancel := context.WithCancel(context.Background())

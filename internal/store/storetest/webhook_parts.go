@@ -43,13 +43,16 @@ func (x measuredTx) Exec(ctx context.Context, query string, args ...any) (int64,
 }
 
 // deliveries stores deliveries of a status, which are due in an hour if they are pending.
-func (w *World) deliveries(t *testing.T, e rewards.WebhookEndpoint, status rewards.DeliveryStatus, count int64) {
+func (w *World) deliveries(
+	t *testing.T, e rewards.WebhookEndpoint, status rewards.DeliveryStatus, count int64, body []byte,
+) {
 	t.Helper()
 	p := rewards.WebhookProgress{Endpoint: e, Shard: w.shard(t, e)}
 	for i := range count {
 		d := rewards.Delivery{
 			AppID: e.AppID, EndpointID: e.ID, Sequence: 3 * (i + 1), EventID: rewards.EventID{1, byte(i)},
 			Type: "reward.failed", Number: i, Status: status, Attempts: 1, StatusCode: 500, TriedAt: w.Now(),
+			Body: body,
 		}
 		if status == rewards.DeliveryPending {
 			d.NextAt = w.Now().Add(time.Hour)
@@ -84,7 +87,7 @@ func testWebhookParts(t *testing.T, w *World) {
 
 	failed := w.endpoint(t, w.App.ID)
 	const many = 10_003
-	w.deliveries(t, failed, rewards.DeliveryFailed, many)
+	w.deliveries(t, failed, rewards.DeliveryFailed, many, nil)
 	count, err := o.RedeliverWebhooks(ctx, failed.ID, rewards.EventID{})
 	check(t, err)
 	wantEqual(t, "redelivered", many, count)
@@ -92,7 +95,7 @@ func testWebhookParts(t *testing.T, w *World) {
 
 	e := w.endpoint(t, w.App.ID)
 	const some = 2_005
-	w.enableWithMany(t, s, e.ID, some, func(what string) { atMost(what, 1000+few) })
+	w.enableWithMany(t, s, e.ID, some, nil, func(what string) { atMost(what, 1000+few) })
 
 	writes, stopAfter = 0, 2 // it disables the endpoint and deletes a part
 	err = s.DeleteWebhookEndpoint(ctx, e.AppID, e.ID)
@@ -107,7 +110,17 @@ func testWebhookParts(t *testing.T, w *World) {
 	wantCode(t, failure(w.WebhookEndpoint(ctx, e.AppID, e.ID)), rewards.CodeNotFound)
 	wantEqual(t, "deliveries of a deleted endpoint", 0, w.countDeliveries(t, e))
 	wantEqual(t, "deliveries of the other one", many, w.countDeliveries(t, failed))
+
+	e = w.endpoint(t, w.App.ID)
+	const inPart = 256 << 10 / largeBody // deliveries
+	w.enableWithMany(t, s, e.ID, some/10, make([]byte, largeBody), func(what string) { atMost(what+", large", inPart+few) })
+	check(t, s.DeleteWebhookEndpoint(ctx, e.AppID, e.ID))
+	atMost("delete, large", inPart+few)
+	wantEqual(t, "large deliveries of a deleted endpoint", 0, w.countDeliveries(t, e))
 }
+
+// largeBody is about the size of an event with the most metadata.
+const largeBody = 16 << 10
 
 func (w *World) countDeliveries(t *testing.T, e rewards.WebhookEndpoint) (count int) {
 	t.Helper()
@@ -121,7 +134,7 @@ func (w *World) countDeliveries(t *testing.T, e rewards.WebhookEndpoint) (count 
 // enableWithMany enables an endpoint with many deliveries that wait, and with as many that failed. small is called after
 // each time.
 func (w *World) enableWithMany(
-	t *testing.T, s *store.Store, id rewards.WebhookEndpointID, some int64, small func(what string),
+	t *testing.T, s *store.Store, id rewards.WebhookEndpointID, some int64, body []byte, small func(what string),
 ) {
 	t.Helper()
 	ctx := t.Context()
@@ -138,7 +151,7 @@ func (w *World) enableWithMany(
 		for _, status := range []rewards.DeliveryStatus{rewards.DeliveryPending, rewards.DeliveryFailed} {
 			e, err := w.WebhookEndpoint(ctx, w.App.ID, id)
 			check(t, err)
-			w.deliveries(t, e, status, some)
+			w.deliveries(t, e, status, some, body)
 			_, err = w.DisableWebhook(ctx, e.ID, "a test")
 			check(t, err)
 			check(t, enable(ctx, &e))
