@@ -2,7 +2,6 @@ package api
 
 import (
 	"context"
-	"log/slog"
 	"net/http"
 	"strconv"
 
@@ -26,10 +25,7 @@ func (s *server) createRewards(ctx context.Context, c call) (reply, error) {
 	if err := b.award(ctx, s.Service); err != nil {
 		return reply{}, err
 	}
-	return b.reply(func(failed error) {
-		s.Log.LogAttrs(ctx, slog.LevelError, "items of a batch failed",
-			slog.String("request_id", c.id), slog.Any("error", failed))
-	}), nil
+	return b.reply(func(err error) { s.logFailure(ctx, "items of a batch failed", failed{c.id, c.app, err}) }), nil
 }
 
 // batch is a list of requests for awards. Requests are independent: each has its own result.
