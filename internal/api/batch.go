@@ -25,7 +25,10 @@ func (s *server) createRewards(ctx context.Context, c call) (reply, error) {
 	if err := b.award(ctx, s.Service); err != nil {
 		return reply{}, err
 	}
-	return b.reply(func(err error) { s.logFailure(ctx, "items of a batch failed", failed{c.id, c.app, err}) }), nil
+	return b.reply(func(err error) {
+		f := failed{c.id, c.app, err}
+		s.Log.LogAttrs(ctx, f.level(), "items of a batch failed", f.attrs()...)
+	}), nil
 }
 
 // batch is a list of requests for awards. Requests are independent: each has its own result.

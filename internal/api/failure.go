@@ -33,19 +33,20 @@ type failed struct {
 	err error
 }
 
-// logFailure logs a failure of the service, or with a lower level one that the app caused. A client that left is not
-// logged: the line of its request is enough.
-func (s *server) logFailure(ctx context.Context, message string, f failed, more ...slog.Attr) {
-	if left(ctx, f.err) {
-		return
-	}
-	level, of := slog.LevelError, ""
+// level is lower for a failure that the app caused.
+func (f failed) level() slog.Level {
 	if appFault(f.err) {
-		level = slog.LevelWarn
+		return slog.LevelWarn
 	}
+	return slog.LevelError
+}
+
+// attrs are the members of the line of the log, with more before the error.
+func (f failed) attrs(more ...slog.Attr) []slog.Attr {
+	of := ""
 	if !f.app.IsZero() {
 		of = f.app.String()
 	}
-	attrs := append([]slog.Attr{slog.String("request_id", f.id), slog.String("app", of)}, more...)
-	s.Log.LogAttrs(ctx, level, message, append(attrs, slog.Any("error", f.err))...)
+	list := append([]slog.Attr{slog.String("request_id", f.id), slog.String("app", of)}, more...)
+	return append(list, slog.Any("error", f.err))
 }

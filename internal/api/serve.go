@@ -283,10 +283,13 @@ func (s *server) failure(
 		setLimit(w.Header(), limit)
 	}
 	answer := reply{status: status, body: appendError(nil, code, e, id)}
-	if status >= http.StatusInternalServerError {
-		answer.left = left(ctx, err)
-		answer.fault = !answer.left && appFault(err)
-		s.logFailure(ctx, "request failed", failed{id, app, err}, slog.Int("status", status))
+	if status < http.StatusInternalServerError {
+		return answer
+	}
+	if answer.left = left(ctx, err); !answer.left { // the line of the request is enough for one that left
+		answer.fault = appFault(err)
+		f := failed{id, app, err}
+		s.Log.LogAttrs(ctx, f.level(), "request failed", f.attrs(slog.Int("status", status))...)
 	}
 	return answer
 }

@@ -312,8 +312,9 @@ func (a Action) NotIgnored() error {
 }
 
 func (a Action) decidedOtherwise(verb, decided string, at time.Time) error {
-	return &Error{Code: CodeConflict, Message: fmt.Sprintf("cannot %s the action: an operator decided at %s to %s it (%s); "+
-		"look at `stockrewards action show %s`, and add --revoke if that decision is wrong",
+	return &Error{Code: CodeConflict, Message: fmt.Sprintf(
+		"cannot %s the action: an operator decided at %s to %s it (%s); look at `stockrewards action show %s`, and "+
+			"add --revoke if that decision is wrong",
 		verb, at.UTC().Format(time.RFC3339), decided, a.Reason, a.ID)}
 }
 

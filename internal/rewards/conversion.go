@@ -124,9 +124,11 @@ func (t Terms) UnitRatio() (Ratio, error) {
 		switch {
 		case err != nil:
 		case t.Type == ActionForwardSplit && r.New <= r.Old:
-			err = fmt.Errorf("%w: a forward split must give more shares than before, not %d for %d", ErrTerms, r.New, r.Old)
+			err = fmt.Errorf("%w: a forward split must give more shares than before, not %d for %d",
+				ErrTerms, r.New, r.Old)
 		case t.Type == ActionReverseSplit && r.New >= r.Old:
-			err = fmt.Errorf("%w: a reverse split must give fewer shares than before, not %d for %d", ErrTerms, r.New, r.Old)
+			err = fmt.Errorf("%w: a reverse split must give fewer shares than before, not %d for %d",
+				ErrTerms, r.New, r.Old)
 		}
 		return r, err
 	case ActionStockDividend:
