@@ -15,11 +15,17 @@ type actionChoice struct {
 	Reason string `required:"" env:"-" placeholder:"TEXT" help:"Give a reason, which clients read in the action's note, and which is stored in the operator log."`
 }
 
-type actionApply struct{ actionChoice }
+// actionDecision is a choice between two that exclude each other.
+type actionDecision struct {
+	actionChoice
+	Revoke bool `help:"Take back the opposite decision, which an operator has made before."`
+}
+
+type actionApply struct{ actionDecision }
 
 func (c *actionApply) Run(ctx context.Context) error {
 	return c.operate(ctx, "action apply", required(c.Reason), func(s *store.Operator) error {
-		a, err := s.ApproveAction(ctx, c.ID)
+		a, err := s.ApproveAction(ctx, c.ID, c.Revoke)
 		if err == nil {
 			sayf("%s will be applied: %s\nthe running service does it once no order of the stock is open: "+
 				"see `stockrewards action show %[1]s`\n", a.ID, a)
@@ -28,11 +34,11 @@ func (c *actionApply) Run(ctx context.Context) error {
 	})
 }
 
-type actionIgnore struct{ actionChoice }
+type actionIgnore struct{ actionDecision }
 
 func (c *actionIgnore) Run(ctx context.Context) error {
 	return c.operate(ctx, "action ignore", required(c.Reason), func(s *store.Operator) error {
-		r, err := s.IgnoreAction(ctx, c.ID)
+		r, err := s.IgnoreAction(ctx, c.ID, c.Revoke)
 		if err == nil {
 			printIgnored(r)
 		}
@@ -92,7 +98,7 @@ func (c *actionEnter) Run(ctx context.Context) error {
 	id := rewards.NewID[rewards.Action](rewards.NewIDs(time.Now, rand.Reader))
 	a, err := rewards.EnteredAction(id.String(), terms, time.Now(), c.Reason)
 	if err != nil {
-		return usageErrorf("%s", err)
+		return usageErrorf("%w", err)
 	}
 	return c.operate(ctx, "action enter", required(c.Reason), func(s *store.Operator) error {
 		a, err := s.EnterAction(ctx, a)

@@ -33,7 +33,7 @@ func (c *budgetSet) Run(ctx context.Context) error {
 	b.Per, _ = rewards.ParseBudgetPer(c.Per)
 	b.Period, _ = rewards.ParseBudgetPeriod(c.Period)
 	if err := b.Check(); err != nil {
-		return usageErrorf("%w", err)
+		return usageErrorf("--name %q: %w", c.Name, err) // the limit is checked already
 	}
 	return c.operate(ctx, "budget set", c.reasonFlag, func(s *store.Operator) error {
 		b, err := s.SetBudget(ctx, c.App, b)

@@ -49,7 +49,7 @@ func (f fulfillmentFlags) config(broker string) (fulfillment.Config, error) {
 		}
 		amount, err := money.ParseUSD(flag.given)
 		if err != nil || amount < 0 {
-			return c, usageErrorf("%s %q: must be an amount of dollars", flag.name, flag.given)
+			return c, numberError(flag.name, flag.given, err, "an amount of dollars, with at most 6 decimals")
 		}
 		*flag.value = min(amount, server.NoLimit)
 	}

@@ -129,6 +129,14 @@ func usageErrorf(format string, args ...any) error {
 	return exitError{fmt.Errorf(format, args...), exitUsage}
 }
 
+// numberError refuses the number that a flag gives: err is why it cannot be read, or nil when it is out of range.
+func numberError(flag, given string, err error, must string) error {
+	if err != nil {
+		return usageErrorf("%s %q: %w: must be %s", flag, given, err, must)
+	}
+	return usageErrorf("%s %q: must be %s", flag, given, must)
+}
+
 // fail prints an error and exits with code, even when nobody reads standard error.
 func fail(err error, code int) {
 	printed := make(chan struct{})

@@ -136,10 +136,11 @@ func (c *orderResolve) resolution() (rewards.Resolution, error) {
 	}
 	var err error
 	if r.FilledQty, err = money.ParseShares(c.Filled); err != nil || r.FilledQty <= 0 {
-		return r, usageErrorf("--filled %q: must be a number of shares greater than 0 (or use --not-bought)", c.Filled)
+		const must = "a number of shares greater than 0, with at most 9 decimals (or use --not-bought)"
+		return r, numberError("--filled", c.Filled, err, must)
 	}
 	if r.Price, err = money.ParsePrice(c.Price); err != nil || r.Price <= 0 {
-		return r, usageErrorf("--price %q: must be a price greater than 0", c.Price)
+		return r, numberError("--price", c.Price, err, "a price in dollars of at least 0.000000001")
 	}
 	return r, nil
 }

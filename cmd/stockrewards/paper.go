@@ -89,7 +89,7 @@ func (c *paperCommand) options(log *slog.Logger) (paper.Options, error) {
 	}
 	if c.Cash != "" {
 		if o.Cash, err = money.ParseUSD(c.Cash); err != nil || o.Cash <= 0 {
-			return o, usageErrorf("--cash %q: must be an amount of dollars greater than 0", c.Cash)
+			return o, numberError("--cash", c.Cash, err, "an amount of dollars greater than 0, with at most 6 decimals")
 		}
 	}
 	return o, nil

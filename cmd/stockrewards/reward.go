@@ -30,7 +30,8 @@ func (c *rewardReverse) Run(ctx context.Context) error {
 	var amount money.USD // 0: all that is left
 	if c.Amount != "" {
 		if amount, err = money.ParseUSD(c.Amount); err != nil || amount <= 0 {
-			return usageErrorf("--amount %q: must be an amount of dollars above 0", c.Amount)
+			const must = "an amount of dollars greater than 0, with at most 6 decimals"
+			return numberError("--amount", c.Amount, err, must)
 		}
 	}
 	if utf8.RuneCountInString(c.Reason) > rewards.MaxReversalReason {

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"os"
 	"time"
@@ -109,8 +110,8 @@ func (c *serveCommand) leastAward() (money.USD, error) {
 	}
 	least, err := money.ParseUSD(c.LeastAward)
 	if err != nil || least < 0 || least > rewards.MaxAmountDollars*money.Dollar {
-		return 0, usageErrorf("--least-award %q: must be an amount of dollars from 0 to %d, with at most six decimals",
-			c.LeastAward, rewards.MaxAmountDollars)
+		must := fmt.Sprintf("an amount of dollars from 0 to %d, with at most 6 decimals", rewards.MaxAmountDollars)
+		return 0, numberError("--least-award", c.LeastAward, err, must)
 	}
 	return least, nil
 }

@@ -34,10 +34,11 @@ func busy(t *testing.T) *world {
 			{Name: "price_in_doubt:KO"}, {Name: "price_in_doubt:AAPL"}, {Name: "Strange: 01a1fdd5"},
 		},
 	}
-	w.metrics.Request("GET", "/v1/assets", 200, time.Millisecond)
-	w.metrics.Request("GET", "/v1/assets", 418, time.Millisecond)
-	w.metrics.Request("BREW", "/v1/assets", 405, 0)
-	w.metrics.Request("GET", "", 404, 0)
+	w.metrics.Request("GET", "/v1/assets", 200, false, time.Millisecond)
+	w.metrics.Request("GET", "/v1/assets", 418, false, time.Millisecond)
+	w.metrics.Request("POST", "/v1/rewards", 503, true, time.Millisecond)
+	w.metrics.Request("BREW", "/v1/assets", 405, false, 0)
+	w.metrics.Request("GET", "", 404, false, 0)
 	w.metrics.Commit(5, 4, time.Millisecond, nil)
 	w.metrics.Commit(2, 0, time.Millisecond, errors.New("full"))
 	w.metrics.OrderEntered(rewards.OrderSettled)
@@ -63,10 +64,12 @@ func TestMetricsCountEvents(t *testing.T) {
 	_, text := busy(t).get(t, "/metrics")
 	families(t, text)
 	for _, want := range []string{
-		`http_requests_total{method="GET",route="/v1/assets",status="200"} 1`,
-		`http_requests_total{method="GET",route="/v1/assets",status="418"} 1`,
-		`http_requests_total{method="other",route="other",status="405"} 1`,
-		`http_requests_total{method="other",route="other",status="404"} 1`,
+		`http_requests_total{fault="",method="GET",route="/v1/assets",status="200"} 1`,
+		`http_requests_total{fault="",method="GET",route="/v1/assets",status="418"} 1`,
+		`http_requests_total{fault="app",method="POST",route="/v1/rewards",status="503"} 1`,
+		`http_requests_total{fault="",method="POST",route="/v1/rewards",status="503"} 0`,
+		`http_requests_total{fault="",method="other",route="other",status="405"} 1`,
+		`http_requests_total{fault="",method="other",route="other",status="404"} 1`,
 		`http_request_duration_seconds_count{method="GET",route="/v1/assets"} 2`,
 		`intake_batch_size_sum 7`, `intake_commit_errors_total 1`, `rewards_total{status="recorded"} 4`,
 		`rewards_total{status="executed"} 3`, `rewards_total{status="failed"} 0`,
@@ -170,7 +173,7 @@ func TestMetricsAreDocumented(t *testing.T) {
 // Counting a request allocates no memory.
 func TestCountingARequestAllocatesNothing(t *testing.T) { //nolint:paralleltest // it measures
 	m := newMetrics()
-	if n := testing.AllocsPerRun(100, func() { m.Request("POST", "/v1/rewards", 201, time.Millisecond) }); n != 0 {
+	if n := testing.AllocsPerRun(100, func() { m.Request("POST", "/v1/rewards", 201, false, time.Millisecond) }); n != 0 {
 		t.Errorf("%v allocations", n)
 	}
 }

@@ -7,6 +7,7 @@ package admission
 
 import (
 	"context"
+	"errors"
 	"maps"
 	"runtime"
 	"sync"
@@ -17,6 +18,10 @@ import (
 
 	"stockrewards/internal/rewards"
 )
+
+// ErrAppBusy is the cause of a CodeUnavailable that the app's other requests bring about: they have all its places, or
+// all its memory.
+var ErrAppBusy = errors.New("the app has too many requests at once")
 
 // Kind is the kind of work that a request needs.
 type Kind int
@@ -126,8 +131,8 @@ const (
 )
 
 // Enter admits a request of the app, if necessary after earlier requests of the same app. It
-// fails with CodeTooMany beyond the app's limits, and with CodeUnavailable when the wait is
-// too long or too many requests wait. The caller must call Leave on the Ticket.
+// fails with CodeTooMany beyond the app's limits, and with CodeUnavailable and ErrAppBusy when the
+// wait is too long or too many requests wait. The caller must call Leave on the Ticket.
 func (g *Gate) Enter(ctx context.Context, app rewards.App, kind Kind) (Ticket, error) {
 	l := g.lane(app.ID)
 	if last := g.last.Load(); last != l {

@@ -221,7 +221,7 @@ func TestTheWaitIsBounded(t *testing.T) {
 		time.Sleep(time.Millisecond)
 		synctest.Wait()
 		for _, v := range waiting {
-			if rewards.CodeOf(v.failure()) != rewards.CodeUnavailable {
+			if err := v.failure(); rewards.CodeOf(err) != rewards.CodeUnavailable || !errors.Is(err, admission.ErrAppBusy) {
 				w.Errorf("after five seconds: %+v", v)
 			}
 		}
@@ -289,7 +289,10 @@ func TestParkedRequestsAreBounded(t *testing.T) {
 			}
 			synctest.Wait()
 			for _, v := range list {
-				if v.failure() != nil {
+				if err := v.failure(); err != nil {
+					if !errors.Is(err, admission.ErrAppBusy) {
+						w.Errorf("refused for another reason: %v", err)
+					}
 					refused++
 				}
 			}

@@ -2,6 +2,7 @@ package admission
 
 import (
 	"context"
+	"fmt"
 
 	"stockrewards/internal/rewards"
 )
@@ -14,7 +15,8 @@ const (
 )
 
 // Hold waits until the bytes of the request's body fit into the memory of its app and of the service, in order of
-// arrival. They count until the request is answered. It fails with CodeUnavailable when the wait is too long.
+// arrival. They count until the request is answered. It fails with CodeUnavailable when the wait is too long,
+// and with ErrAppBusy as its cause when the memory of the app is full.
 func (t *Ticket) Hold(ctx context.Context, bytes int64) error {
 	if t.state != working || bytes <= smallBody {
 		return nil
@@ -24,7 +26,8 @@ func (t *Ticket) Hold(ctx context.Context, bytes int64) error {
 	within, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
 	if err := own.Acquire(within, bytes); err != nil {
-		return rewards.Unavailable("the service is busy with other large requests of this app", err)
+		cause := fmt.Errorf("%w: %w", ErrAppBusy, err)
+		return rewards.Unavailable("the service is busy with other large requests of this app", cause)
 	}
 	if err := all.Acquire(within, bytes); err != nil {
 		own.Release(bytes)

@@ -2,6 +2,7 @@ package admission_test
 
 import (
 	"context"
+	"errors"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -28,7 +29,9 @@ func TestBodies(t *testing.T) {
 			}
 		}
 		began := time.Now()
-		if err := hold(8, 16<<10+1); rewards.CodeOf(err) != rewards.CodeUnavailable || time.Since(began) != 5*time.Second {
+		err := hold(8, 16<<10+1)
+		if rewards.CodeOf(err) != rewards.CodeUnavailable || time.Since(began) != 5*time.Second ||
+			errors.Is(err, admission.ErrAppBusy) {
 			w.Errorf("one more, after %s: %v", time.Since(began), err)
 		}
 		if err := hold(9, 16<<10); err != nil {
@@ -49,7 +52,7 @@ func TestBodies(t *testing.T) {
 		for n := range 3 { // one app alone: its third one waits, and nobody else does
 			v := w.enter(w.Context(), app(11), admission.Write)
 			held = append(held, v)
-			if err := v.ticket.Hold(w.Context(), batch); (n == 2) != (rewards.CodeOf(err) == rewards.CodeUnavailable) {
+			if err := v.ticket.Hold(w.Context(), batch); (n == 2) != errors.Is(err, admission.ErrAppBusy) {
 				w.Errorf("body %d of an app: %v", n, err)
 			}
 		}

@@ -53,7 +53,7 @@ func (t *Ticket) Rest() {
 }
 
 // Resume waits for a place for a resting follower, after earlier requests of the same app. It fails with
-// CodeUnavailable when the wait is too long.
+// CodeUnavailable and ErrAppBusy when the wait is too long.
 func (t *Ticket) Resume(ctx context.Context) error {
 	if t.state != resting {
 		return nil

@@ -2,6 +2,7 @@ package admission
 
 import (
 	"context"
+	"fmt"
 	"slices"
 	"sync"
 	"time"
@@ -56,7 +57,7 @@ func (l *lane) enter(limits rewards.Limits, kind Kind) (waiter, error) {
 		return nil, nil //nolint:nilnil // no waiter: it has a place
 	}
 	if int64(l.waits) >= maxParked-l.gate.parked.Load() { // an app may park as many as it leaves free for others
-		return nil, rewards.Unavailable("the service is busy with other requests of this app", nil)
+		return nil, busy(nil)
 	}
 	l.active++
 	return l.park(kind), nil
@@ -121,17 +122,26 @@ func (l *lane) free(kind Kind) bool {
 	return kind == Write || kind == decode || l.bytes == 0 || l.bytes < maxBytes-l.gate.bytes.Load()
 }
 
-// wait waits until the request gets a place. It fails with CodeUnavailable after patience, or
-// when ctx ends.
+// busy refuses a request that waits for others of its app. ended is the error of its context, or nil.
+func busy(ended error) error {
+	cause := ErrAppBusy
+	if ended != nil {
+		cause = fmt.Errorf("%w: %w", ErrAppBusy, ended)
+	}
+	return rewards.Unavailable("the service is busy with other requests of this app", cause)
+}
+
+// wait waits until the request gets a place. It fails with CodeUnavailable and ErrAppBusy after
+// patience, or when ctx ends.
 func (l *lane) wait(ctx context.Context, w waiter, kind Kind) error {
 	timer := time.NewTimer(patience)
 	defer timer.Stop()
-	var cause error
+	var ended error
 	select {
 	case <-w:
 		return nil
 	case <-ctx.Done():
-		cause = ctx.Err()
+		ended = ctx.Err()
 	case <-timer.C:
 	}
 	l.mu.Lock()
@@ -143,7 +153,7 @@ func (l *lane) wait(ctx context.Context, w waiter, kind Kind) error {
 	l.waiting[kind] = slices.Delete(l.waiting[kind], i, i+1)
 	l.waits--
 	l.gate.parked.Add(-1)
-	return rewards.Unavailable("the service is busy with other requests of this app", cause)
+	return busy(ended)
 }
 
 // answered counts the bytes of the response and frees the request's place, after a rest if

@@ -26,8 +26,9 @@ type Options struct {
 	// RequestLog, if not nil, gets one JSON line per response, in one Write.
 	RequestLog io.Writer
 	// Observe, if not nil, is called once per response with the method as received, the
-	// route's pattern ("" when no route matched), the status and the duration.
-	Observe func(method, route string, status int, took time.Duration)
+	// route's pattern ("" when no route matched), the status, whether the app caused a 503, and the duration. The
+	// status is 499 when the client left before it.
+	Observe func(method, route string, status int, appFault bool, took time.Duration)
 	Proxy   Proxy
 	// KeyThrottle, if not nil, delays responses to wrong keys.
 	KeyThrottle *admission.KeyThrottle

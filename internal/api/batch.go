@@ -2,7 +2,6 @@ package api
 
 import (
 	"context"
-	"log/slog"
 	"net/http"
 	"strconv"
 
@@ -27,9 +26,9 @@ func (s *server) createRewards(ctx context.Context, c call) (reply, error) {
 	if err := b.award(ctx, s.Service); err != nil {
 		return reply{}, err
 	}
-	return b.reply(func(failed error) {
-		s.Log.LogAttrs(ctx, slog.LevelError, "items of a batch failed",
-			slog.String("request_id", c.id), slog.Any("error", failed))
+	return b.reply(func(err error) {
+		f := failed{c.id, c.app, err}
+		s.Log.LogAttrs(ctx, f.level(), "items of a batch failed", f.attrs()...)
 	}), nil
 }
 

@@ -67,9 +67,6 @@ func (f *follower) await(ctx context.Context, limit int, wait time.Duration) (re
 	for len(page.Events) == 0 {
 		f.call.ticket.Rest()
 		news, err := f.news(ctx, until)
-		if ctx.Err() != nil { // the client has left, which is no failure of the service
-			return page, nil //nolint:nilerr // nobody reads the answer
-		}
 		if err != nil || !news {
 			return page, err
 		}
@@ -91,7 +88,7 @@ func (f *follower) news(ctx context.Context, until time.Time) (bool, error) {
 	for {
 		select {
 		case <-ctx.Done():
-			return false, ctx.Err()
+			return false, rewards.Unavailable("the request ended before there were events", ctx.Err())
 		case <-f.server.draining:
 			return false, nil
 		case <-look.C:

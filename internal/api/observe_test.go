@@ -24,10 +24,14 @@ type observations struct {
 	list []string
 }
 
-func (s *observations) observe(method, route string, status int, _ time.Duration) {
+func (s *observations) observe(method, route string, status int, appFault bool, _ time.Duration) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.list = append(s.list, fmt.Sprintf("%s %s %d", method, route, status))
+	seen := fmt.Sprintf("%s %s %d", method, route, status)
+	if appFault {
+		seen += ", the app's fault"
+	}
+	s.list = append(s.list, seen)
 }
 
 // observed starts a server that observes every response.
@@ -133,7 +137,7 @@ func TestAWaitThatItsClientEnds(t *testing.T) {
 		_ = answer.Body.Close()
 	}
 	server.Close() // waits for the handler
-	if want := []string{"GET /v1/events 200"}; !slices.Equal(s.list, want) {
+	if want := []string{"GET /v1/events 499"}; !slices.Equal(s.list, want) {
 		t.Errorf("observed %q, want %q", s.list, want)
 	}
 }

@@ -13,7 +13,8 @@ type requestLog struct {
 	id      string
 	method  string
 	route   string // the pattern; "" when no route matched
-	status  int
+	status  int    // statusLeft when the client left
+	fault   bool   // a 503 that the app caused
 	took    time.Duration
 	key     rewards.Key // zero when the request had no valid key
 	address string      // the client's
@@ -26,7 +27,7 @@ const maxMethod = 16 // bytes of a method in the log
 // logRequest logs and observes a response, including those that net/http writes itself.
 func (o *Options) logRequest(l *requestLog) {
 	if o.Observe != nil {
-		o.Observe(l.method, l.route, l.status, l.took)
+		o.Observe(l.method, l.route, l.status, l.fault, l.took)
 	}
 	if o.RequestLog != nil {
 		l.write()

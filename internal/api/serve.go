@@ -47,6 +47,8 @@ type reply struct {
 	link   string                    // the Link header; "" for none
 	policy string                    // the Content-Security-Policy of an HTML page; "" for JSON
 	items  tally                     // of a batch
+	left   bool                      // an error, after the client left
+	fault  bool                      // a 503 that the app caused
 	stream func(http.ResponseWriter) // writes the whole response instead; nil: body
 
 	reusable bool // nothing else refers to body
@@ -93,7 +95,10 @@ func (s *server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	ended := time.Now()
 	l := requestLog{
 		at: ended, id: id, method: r.Method, route: rt.pattern, status: answer.status, took: ended.Sub(started),
-		key: from.key, address: from.address, items: answer.items,
+		key: from.key, address: from.address, items: answer.items, fault: answer.fault,
+	}
+	if answer.left {
+		l.status = statusLeft
 	}
 	if answer.reusable {
 		l.line = answer.body[:0]
@@ -221,9 +226,6 @@ func readAll(r *http.Request, most int64) ([]byte, error) {
 	return body[:n], err
 }
 
-// errSlowBody is the cause of a 503 that is the client's, or its network's.
-var errSlowBody = errors.New("the client was too slow")
-
 // drain reads the rest of a refused body, so that a client that is still writing gets
 // to read the response. If the announced length is beyond the limit it reads nothing, and
 // the connection closes after the response.
@@ -268,8 +270,8 @@ func (b *awaitedBody) Read(p []byte) (int, error) {
 // awaited reports whether the client still waits, so that there is nothing to read.
 func (b *awaitedBody) awaited() bool { return b != nil && !b.read }
 
-// failure returns the response to a failed request of an app, or of nobody known. Internal errors are logged; their
-// text does not leave the service.
+// failure returns the response to a failed request of an app, or of nobody known. Failures of the service are logged;
+// their text does not leave it.
 func (s *server) failure(
 	ctx context.Context, w http.ResponseWriter, err error, id string, app rewards.AppID,
 ) reply {
@@ -283,17 +285,14 @@ func (s *server) failure(
 	if limit, ok := errors.AsType[rewards.Exceeded](err); ok {
 		setLimit(w.Header(), limit)
 	}
-	if status >= http.StatusInternalServerError {
-		of := ""
-		if !app.IsZero() {
-			of = app.String()
-		}
-		level := slog.LevelError
-		if errors.Is(err, errSlowBody) {
-			level = slog.LevelInfo
-		}
-		s.Log.LogAttrs(ctx, level, "request failed", slog.String("request_id", id),
-			slog.String("app", of), slog.Int("status", status), slog.Any("error", err))
+	answer := reply{status: status, body: appendError(nil, code, e, id)}
+	if status < http.StatusInternalServerError {
+		return answer
 	}
-	return reply{status: status, body: appendError(nil, code, e, id)}
+	if answer.left = left(ctx, err); !answer.left { // the line of the request is enough for one that left
+		answer.fault = appFault(err)
+		f := failed{id, app, err}
+		s.Log.LogAttrs(ctx, f.level(), "request failed", f.attrs(slog.Int("status", status))...)
+	}
+	return answer
 }

@@ -83,14 +83,14 @@ func (w *world) operator(command string) *store.Operator {
 // ignore decides that an action has no effect.
 func (w *world) ignore(id string) {
 	w.t.Helper()
-	_, err := w.operator("action ignore").IgnoreAction(w.t.Context(), id)
+	_, err := w.operator("action ignore").IgnoreAction(w.t.Context(), id, false)
 	w.check(err)
 }
 
 // approve decides that an action is applied.
 func (w *world) approve(id string) {
 	w.t.Helper()
-	_, err := w.operator("action apply").ApproveAction(w.t.Context(), id)
+	_, err := w.operator("action apply").ApproveAction(w.t.Context(), id, false)
 	w.check(err)
 }
 

@@ -172,7 +172,7 @@ func TestContradictoryActionsAreHeld(t *testing.T) {
 	type variant struct{ fault, kind, old, new, note string }
 	inWorlds(t, map[string]variant{
 		"another ratio":       {"wrong-ratio", "forward_split", "1", "4", "the broker has"},
-		"reversed rates":      {"reversed-ratio", "forward_split", "1", "4", "4:1"},
+		"reversed rates":      {"reversed-ratio", "forward_split", "1", "4", "not 1 for 4"},
 		"the wrong direction": {"wrong-direction", "reverse_split", "4", "1", "the broker has"},
 	}, func(w *world, v variant) {
 		w.holders("AAPL")

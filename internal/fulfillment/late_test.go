@@ -33,7 +33,7 @@ func TestALateSpinOffIsAppliedBeforeTheSplit(t *testing.T) {
 		before := w.holdings("AAPL")
 		split, spun := w.lateSpinOff()
 		w.wantHeld(spun, "the action "+split+" was applied already")
-		_, err := w.operator("action apply").ApproveAction(w.t.Context(), spun)
+		_, err := w.operator("action apply").ApproveAction(w.t.Context(), spun, false)
 		if rewards.CodeOf(err) != rewards.CodeConflict {
 			w.t.Errorf("applying it now: %v, want a conflict", err)
 		}

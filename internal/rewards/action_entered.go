@@ -21,6 +21,14 @@ func (t Terms) CheckNewSymbol() error {
 		ErrTerms, t.NewSymbol)
 }
 
+// rateFlags names the flags of the rates that an operator enters for a type.
+func (t ActionType) rateFlags() string {
+	if t == ActionStockDividend {
+		return "--rate"
+	}
+	return "--old-rate, --new-rate"
+}
+
 // checkUnused fails when the terms have something that their type does not use, or a rate that is no plain number.
 func (t Terms) checkUnused() error {
 	ratio := t.Type == ActionForwardSplit || t.Type == ActionReverseSplit || t.Type.Gives()
@@ -28,11 +36,11 @@ func (t Terms) checkUnused() error {
 		name, value string
 		used        bool
 	}{
-		{"new symbol", t.NewSymbol, t.Type.Gives() || t.Renames()},
-		{"old rate", t.OldRate, ratio},
-		{"new rate", t.NewRate, ratio},
-		{"rate", t.Rate, t.Type.Pays() || t.Type == ActionStockDividend},
-		{"pay date", string(t.PayDate), t.Type.Pays()},
+		{"--new-symbol", t.NewSymbol, t.Type.Gives() || t.Renames()},
+		{"--old-rate", t.OldRate, ratio},
+		{"--new-rate", t.NewRate, ratio},
+		{"--rate", t.Rate, t.Type.Pays() || t.Type == ActionStockDividend},
+		{"--pay-date", string(t.PayDate), t.Type.Pays()},
 	} {
 		switch {
 		case m.value != "" && !m.used:
@@ -46,7 +54,7 @@ func (t Terms) checkUnused() error {
 
 // EnteredAction returns an action that an operator enters, as of the broker's time now. It fails
 // when the terms have no rule, lack what their type needs, or have what it does not use: that would
-// be shown, or taken for something else.
+// be shown, or taken for something else. The error names the flags of the operator's command.
 func EnteredAction(id string, t Terms, now time.Time, reason string) (Action, error) {
 	a := Action{
 		Terms: t, ID: id, ProcessDate: t.ExDate, State: ActionAnnounced, FirstSeen: now,
@@ -54,26 +62,29 @@ func EnteredAction(id string, t Terms, now time.Time, reason string) (Action, er
 	}
 	switch {
 	case !t.ExDate.Valid():
-		return a, fmt.Errorf("ex-date %q: must be a day such as 2026-12-01", t.ExDate)
+		return a, fmt.Errorf("--ex-date %q: must be a day such as 2026-12-01", t.ExDate)
 	case t.PayDate != "" && !t.PayDate.Valid():
-		return a, fmt.Errorf("pay date %q: must be a day such as 2026-12-01", t.PayDate)
+		return a, fmt.Errorf("--pay-date %q: must be a day such as 2026-12-01", t.PayDate)
 	case (t.Type.Gives() || t.Type == ActionNameChange) && t.NewSymbol == "":
-		return a, errors.New("the new symbol is missing")
+		return a, errors.New("--new-symbol is missing")
 	case t.NewSymbol == t.Symbol:
-		return a, errors.New("the new symbol is the old one")
+		return a, errors.New("--new-symbol: must not be the old symbol")
 	case t.ExDate < DateOf(now).Plus(-enteredWithin) || t.ExDate > DateOf(now).Plus(enteredWithin):
-		return a, fmt.Errorf("ex-date %q: must be within a hundred years", t.ExDate)
+		return a, fmt.Errorf("--ex-date %q: must be within a hundred years", t.ExDate)
 	}
-	if err := errors.Join(t.CheckNewSymbol(), t.checkUnused()); err != nil {
+	if err := t.CheckNewSymbol(); err != nil {
+		return a, fmt.Errorf("--new-symbol: %w", err)
+	}
+	if err := t.checkUnused(); err != nil {
 		return a, err
 	}
 	if t.Type == ActionCashDividend || t.Type == ActionCashMerger || t.Type == ActionMixedMerger {
 		if rate, err := money.ParsePrice(t.Rate); err != nil || rate <= 0 {
-			return a, fmt.Errorf("rate %q: must be dollars for a share", t.Rate)
+			return a, fmt.Errorf("--rate %q: must be dollars for a share", t.Rate)
 		}
 	}
 	if _, err := t.Conversion(1, Whole()); err != nil {
-		return a, err
+		return a, fmt.Errorf("%s: %w", t.Type.rateFlags(), err)
 	}
 	a.Boundary = t.ExDate.previousWeekday().evening()
 	if t.Type.Holds() {

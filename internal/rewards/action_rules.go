@@ -1,6 +1,7 @@
 package rewards
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -292,6 +293,29 @@ func (a Action) Approved() bool {
 	default:
 		return !a.ApprovedAt.IsZero()
 	}
+}
+
+// NotApproved fails with CodeConflict while an operator's decision to apply the action waits to be carried out.
+func (a Action) NotApproved() error {
+	if !a.Approved() || a.State != ActionAnnounced && a.State != ActionHeld {
+		return nil
+	}
+	return a.decidedOtherwise("ignore", "apply", a.ApprovedAt)
+}
+
+// NotIgnored fails with CodeConflict while an operator's decision to ignore the action is in force.
+func (a Action) NotIgnored() error {
+	if a.State != ActionIgnored {
+		return nil
+	}
+	return a.decidedOtherwise("apply", "ignore", a.DecidedAt)
+}
+
+func (a Action) decidedOtherwise(verb, decided string, at time.Time) error {
+	return &Error{Code: CodeConflict, Message: fmt.Sprintf(
+		"cannot %s the action: an operator decided at %s to %s it (%s); look at `stockrewards action show %s`, and "+
+			"add --revoke if that decision is wrong",
+		verb, at.UTC().Format(time.RFC3339), decided, a.Reason, a.ID)}
 }
 
 // noteApproved begins the note of an action that an operator applies.

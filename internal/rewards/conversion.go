@@ -121,9 +121,14 @@ func (t Terms) UnitRatio() (Ratio, error) {
 	switch t.Type {
 	case ActionForwardSplit, ActionReverseSplit, ActionPosition:
 		r, err := t.Ratio()
-		forward, reverse := t.Type == ActionForwardSplit, t.Type == ActionReverseSplit
-		if err == nil && (forward && r.New <= r.Old || reverse && r.New >= r.Old) {
-			err = fmt.Errorf("%w: a %s of %d:%d", ErrTerms, t.Type, r.Old, r.New)
+		switch {
+		case err != nil:
+		case t.Type == ActionForwardSplit && r.New <= r.Old:
+			err = fmt.Errorf("%w: a forward split must give more shares than before, not %d for %d",
+				ErrTerms, r.New, r.Old)
+		case t.Type == ActionReverseSplit && r.New >= r.Old:
+			err = fmt.Errorf("%w: a reverse split must give fewer shares than before, not %d for %d",
+				ErrTerms, r.New, r.Old)
 		}
 		return r, err
 	case ActionStockDividend:

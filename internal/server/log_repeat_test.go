@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"log/slog"
+	"strconv"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -13,7 +14,8 @@ import (
 )
 
 // Of a failure that comes ten times in a second three lines are logged every ten seconds, with how many were left out. What
-// is about another order, or no failure, is logged each time.
+// is about another order, or no failure, is logged each time. A flood of requests of an app hides neither failures of
+// another app, nor graver ones.
 func TestRepeatedFailures(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -27,12 +29,20 @@ func TestRepeatedFailures(t *testing.T) {
 		for _, order := range []string{"one", "two"} {
 			log.Warn("step failed", slog.String("what", order), slog.Any("error", full))
 		}
+		for n := range 200 {
+			for _, app := range []string{"flood", "other"}[:1+n/199] {
+				log.Error("request failed", slog.String("request_id", strconv.Itoa(n)),
+					slog.String("app", app), slog.Any("error", full))
+				log.Warn("request failed", slog.String("request_id", strconv.Itoa(n)), slog.String("app", app), slog.Any("error", full))
+			}
+		}
 		for range 9 {
 			log.Warn("alarm", slog.String("name", "price_in_doubt:AAPL"))
 			log.Info("step", slog.Any("error", full))
 		}
 		for text, want := range map[string]int{
 			`"what":"prices"`: 9, `"omitted":97`: 2, `"what":"one"`: 1, `"what":"two"`: 1, `"msg":"alarm"`: 9, `"msg":"step"`: 9,
+			`"app":"flood"`: 6, `"app":"other"`: 2,
 		} {
 			if got := strings.Count(out.String(), text); got != want {
 				t.Errorf("%d lines with %s, want %d", got, text, want)

@@ -9,11 +9,15 @@ import (
 
 // IgnoreAction decides that an action has no effect. It accepts the asset's last price and the
 // current difference between the broker's position and ours. Repeating it changes nothing. It
-// fails with CodeNotFound, and with CodeConflict when the action was applied or is over.
-func (o *Operator) IgnoreAction(ctx context.Context, id string) (r Ignored, err error) {
+// fails with CodeNotFound, and with CodeConflict when the action was applied or is over. So it does while a decision
+// to apply it waits, unless revoke takes that back.
+func (o *Operator) IgnoreAction(ctx context.Context, id string, revoke bool) (r Ignored, err error) {
 	err = o.change(ctx, func(ctx context.Context, tx Tx) ([]rewards.Change, error) {
 		before, err := actionByID(ctx, tx, id)
 		if r = (Ignored{Action: before}); err != nil || before.State == rewards.ActionIgnored {
+			return nil, err
+		}
+		if err := before.NotApproved(); err != nil && !revoke {
 			return nil, err
 		}
 		if r.Action, err = before.Ignore(o.by.Reason, o.now()); err != nil {
@@ -82,11 +86,14 @@ func (r *Ignored) acceptUnits(ctx context.Context, tx Tx) error {
 
 // ApproveAction decides that an action is applied without further evidence, as soon as no order of
 // its stock is open. Repeating it changes nothing. It fails with CodeNotFound, and with CodeConflict when the action
-// was applied, has no rule, or was overtaken.
-func (o *Operator) ApproveAction(ctx context.Context, id string) (a rewards.Action, err error) {
+// was applied, has no rule, or was overtaken. So it does when it was ignored, unless revoke takes that back.
+func (o *Operator) ApproveAction(ctx context.Context, id string, revoke bool) (a rewards.Action, err error) {
 	err = o.change(ctx, func(ctx context.Context, tx Tx) ([]rewards.Change, error) {
 		before, err := actionByID(ctx, tx, id)
 		if a = before; err != nil || before.Approved() {
+			return nil, err
+		}
+		if err := before.NotIgnored(); err != nil && !revoke {
 			return nil, err
 		}
 		if a, err = before.Approve(o.by.Reason, o.now()); err != nil {

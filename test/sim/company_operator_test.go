@@ -69,7 +69,7 @@ func (l *lab) decideAction(a rewards.Action) {
 		l.ignoreAction(a, "it was entered")
 	case now.Before(e.moved):
 	case a.Terms == e.terms || sameTerms(a.Terms, e.terms):
-		_, err := l.store.ApproveAction(l.t.Context(), a.ID)
+		_, err := l.store.ApproveAction(l.t.Context(), a.ID, false)
 		l.check(err)
 		l.decisions++
 		l.note("operator: %s is applied: %s", a.ID, a.Note)
@@ -85,7 +85,7 @@ func sameTerms(a, b rewards.Terms) bool {
 }
 
 func (l *lab) ignoreAction(a rewards.Action, why string) {
-	_, err := l.store.IgnoreAction(l.t.Context(), a.ID)
+	_, err := l.store.IgnoreAction(l.t.Context(), a.ID, false)
 	l.check(err)
 	l.decisions++
 	l.note("operator: %s of %s is ignored, %s: %s", a.ID, a.Symbol, why, a.Note)
@@ -100,7 +100,7 @@ func (l *lab) enter(e *event, terms rewards.Terms) {
 	l.check(err)
 	_, err = l.store.EnterAction(l.t.Context(), a)
 	l.check(err)
-	_, err = l.store.ApproveAction(l.t.Context(), id)
+	_, err = l.store.ApproveAction(l.t.Context(), id, false)
 	l.check(err)
 	l.firms.byID[id] = e
 	l.decisions++

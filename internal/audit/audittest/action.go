@@ -85,7 +85,7 @@ func (w *World) Redo(id string) bool {
 	w.Check(err)
 	c, err := a.Conversion(undo.Target, first[0].Part)
 	w.Check(err)
-	a, err = w.ApproveAction(ctx, id)
+	a, err = w.ApproveAction(ctx, id, false)
 	w.Check(err)
 	at := rewards.Standing{Undone: true, Undo: undo}
 	booked, err := w.Booked(ctx)

@@ -194,7 +194,7 @@ func testBooked(t *testing.T, w *World) {
 	}
 	by := w.As(rewards.Operator{Actor: "ann@db1", Command: "action ignore", Reason: "checked"})
 	for range 2 {
-		r, err := by.IgnoreAction(t.Context(), held.ID)
+		r, err := by.IgnoreAction(t.Context(), held.ID, false)
 		check(t, err)
 		if r.Action.State != rewards.ActionIgnored || r.Action.Reason != "checked" {
 			t.Errorf("ignored: %+v", r)
@@ -209,7 +209,7 @@ func testBooked(t *testing.T, w *World) {
 	if quotes[0].Accepted != dollar1 || booked[0].Accepted != 20_000_001 {
 		t.Errorf("accepted: the price %s, the difference %s", quotes[0].Accepted, booked[0].Accepted)
 	}
-	wantCode(t, failure(by.IgnoreAction(t.Context(), "unknown")), rewards.CodeNotFound)
+	wantCode(t, failure(by.IgnoreAction(t.Context(), "unknown", false)), rewards.CodeNotFound)
 }
 
 // actionDeeds are the deeds about corporate actions and their cash.
@@ -231,10 +231,10 @@ func (w *World) actionDeeds(t *testing.T, asset rewards.AssetID) []deed {
 	}
 	return []deed{
 		logs("IgnoreAction", func(ctx context.Context, o *store.Operator) error {
-			return failure(o.IgnoreAction(ctx, "split"))
+			return failure(o.IgnoreAction(ctx, "split", false))
 		}, "action split: state: announced -> ignored"),
 		logs("ApproveAction", func(ctx context.Context, o *store.Operator) error {
-			return failure(o.ApproveAction(ctx, "sure"))
+			return failure(o.ApproveAction(ctx, "sure", false))
 		}, "action sure: approved: no -> yes"),
 		logs("EnterAction", func(ctx context.Context, o *store.Operator) error {
 			return failure(o.EnterAction(ctx, entered))

@@ -61,7 +61,7 @@ func testOperatorActions(t *testing.T, w *World) {
 	check(t, w.change(t, rewards.ActionChange{Before: held, After: rewards.Observation{SeenAt: w.Now()}.Hold(held, "strange")}))
 	var rows int
 	for range 2 {
-		a, err := by.ApproveAction(t.Context(), "held")
+		a, err := by.ApproveAction(t.Context(), "held", false)
 		check(t, err)
 		if a.State != rewards.ActionAnnounced || !a.ApprovedAt.Equal(w.Now()) || a.Reason != "checked" {
 			t.Errorf("approved: %+v", a)
@@ -74,7 +74,7 @@ func testOperatorActions(t *testing.T, w *World) {
 	if booked := read(t, w.Booked); booked[0].Accepted != 0 {
 		t.Errorf("the accepted difference is %d: it would count twice", booked[0].Accepted)
 	}
-	wantCode(t, failure(by.ApproveAction(t.Context(), "none")), rewards.CodeNotFound)
+	wantCode(t, failure(by.ApproveAction(t.Context(), "none", false)), rewards.CodeNotFound)
 	entered := rewards.Action{
 		Terms: rewards.Terms{Type: split.Type, Symbol: "KO", OldRate: "1", NewRate: "3", ExDate: "2026-12-01"}, ID: "entered",
 		State: rewards.ActionAnnounced, FirstSeen: w.Now(), Boundary: w.Now(), HoldFrom: w.Now(), Reason: "checked",
@@ -89,13 +89,17 @@ func testOperatorActions(t *testing.T, w *World) {
 	wantCode(t, failure(by.EnterAction(t.Context(), entered)), rewards.CodeConflict)
 	entered.ID, entered.Symbol = "unknown", "NONE"
 	wantCode(t, failure(by.EnterAction(t.Context(), entered)), rewards.CodeNotFound)
+	wantCode(t, failure(by.IgnoreAction(t.Context(), "held", false)), rewards.CodeConflict) // another operator decided otherwise
+	check(t, failure(by.IgnoreAction(t.Context(), "held", true)))
+	wantCode(t, failure(by.ApproveAction(t.Context(), "held", false)), rewards.CodeConflict)
+	check(t, failure(by.ApproveAction(t.Context(), "held", true)))
 	approved, _, err := w.Action(t.Context(), "held")
 	check(t, err)
 	c, s := w.derive(t, approved, rewards.Fraction{})
 	check(t, w.ApplyAction(t.Context(), w.lease, c, s, rewards.Renaming{}))
-	wantCode(t, failure(by.IgnoreAction(t.Context(), "held")), rewards.CodeConflict)
+	wantCode(t, failure(by.IgnoreAction(t.Context(), "held", true)), rewards.CodeConflict)
 	w.sweep(t)
-	wantCode(t, failure(by.IgnoreAction(t.Context(), "held")), rewards.CodeConflict)
+	wantCode(t, failure(by.IgnoreAction(t.Context(), "held", true)), rewards.CodeConflict)
 }
 
 // testHouse: the house gets what users do not, may owe shares, and it is known since when.

@@ -146,7 +146,7 @@ func testPayout(t *testing.T, w *World) {
 		t.Errorf("the dividend is %s before its awards exist", a.State)
 	}
 	by := w.As(rewards.Operator{Actor: "ann@db1", Command: "action", Reason: "checked"})
-	wantCode(t, failure(by.IgnoreAction(t.Context(), "div")), rewards.CodeConflict)
+	wantCode(t, failure(by.IgnoreAction(t.Context(), "div", true)), rewards.CodeConflict)
 	withdrawn := rewards.Observation{SeenAt: w.Now()}.Hold(a, "withdrawn")
 	check(t, w.change(t, rewards.ActionChange{Before: a, After: withdrawn}))
 	wantEqual(t, "unpaid, while it is held", []string{"div"}, w.unpaid(t))
@@ -313,7 +313,7 @@ func testPayoutRefused(t *testing.T, w *World) {
 	w.entitle(t, "ignored")
 	check(t, w.BeginPayout(t.Context(), w.lease, "ignored", rewards.Payment{ActivityID: "i", Net: 1_000_000}))
 	by := w.As(rewards.Operator{Actor: "ann@db1", Command: "action ignore", Reason: "paid twice"})
-	check(t, failure(by.IgnoreAction(t.Context(), "ignored")))
+	check(t, failure(by.IgnoreAction(t.Context(), "ignored", false)))
 	want("the action is ignored", failure(w.SharePayout(t.Context(), w.lease, "ignored")), rewards.ErrStale)
 	err = w.BeginPayout(t.Context(), w.lease, "ignored", rewards.Payment{ActivityID: "j", Net: 1})
 	want("the action is ignored", err, rewards.ErrStale)

@@ -19,7 +19,7 @@ func (w *World) redo(t *testing.T, id string) bool {
 	}
 	first, err := w.Switches(t.Context(), id)
 	check(t, err)
-	a, err := w.ApproveAction(t.Context(), id)
+	a, err := w.ApproveAction(t.Context(), id, false)
 	check(t, err)
 	c, s := w.derive(t, a, first[0].Part)
 	s, err = a.Begin(s.Conversion, rewards.Standing{
