@@ -35,11 +35,13 @@ func (a Action) Overtaken(list []Action) (by Action, overtaken bool) {
 }
 
 func (a Action) overtakenBy(b Action) bool {
-	applied := b.State == ActionApplied || b.State == ActionSwept
-	if !applied || a.AssetID != b.AssetID || a.ExDate >= b.ExDate {
-		return false
-	}
-	return a.Type.Gives() && b.changesUnits() || a.changesUnits() && b.Type.Gives()
+	return a.ExDate < b.ExDate && a.orderMatters(b)
+}
+
+// orderMatters reports whether b was applied, and one of the two gives shares, counted in those that the other changes.
+func (a Action) orderMatters(b Action) bool {
+	applied := b.ID != a.ID && b.AssetID == a.AssetID && (b.State == ActionApplied || b.State == ActionSwept)
+	return applied && (a.Type.Gives() && b.changesUnits() || a.changesUnits() && b.Type.Gives())
 }
 
 // MayShow reports whether the action is open, and the broker's positions may show it at the broker's time now.
@@ -60,11 +62,7 @@ func (a Action) Touches(one, other Asset) bool {
 // Misplaced returns an action of a list that was applied before a, although it is of the same day or later, where the
 // order matters, as for Overtaken. The broker may have done it after a.
 func (a Action) Misplaced(list []Action) (by Action, found bool) {
-	i := slices.IndexFunc(list, func(b Action) bool {
-		applied := b.State == ActionApplied || b.State == ActionSwept
-		same := b.ID != a.ID && b.AssetID == a.AssetID && b.ExDate >= a.ExDate
-		return applied && same && (a.Type.Gives() && b.changesUnits() || a.changesUnits() && b.Type.Gives())
-	})
+	i := slices.IndexFunc(list, func(b Action) bool { return a.ExDate <= b.ExDate && a.orderMatters(b) })
 	if i < 0 {
 		return by, false
 	}
@@ -73,8 +71,8 @@ func (a Action) Misplaced(list []Action) (by Action, found bool) {
 
 // Preceded says what an operator must do about an action that may be applied in the wrong order.
 func (a Action) Preceded() string {
-	return "the action " + a.ID + " was applied already: if the broker did it after this one, undo that one first, then " +
-		"apply both in their order"
+	return "the action " + a.ID + " was applied already: if the broker did it after this one, undo that one first, " +
+		"then apply both in their order"
 }
 
 // Follows reports whether the broker did a after b, which gives shares of its stock: its position is what a makes of

@@ -331,7 +331,7 @@ func (c *courier) oldest() time.Time {
 	return time.Time{}
 }
 
-// state returns the endpoint as it is now, and whether its progress must be stored. all ignores when that was done last.
+// state returns the endpoint as it is now, and whether its progress must be stored. all ignores when it was stored.
 func (c *courier) state(now time.Time, all bool) (e rewards.WebhookEndpoint, due bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
