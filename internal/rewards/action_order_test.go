@@ -48,3 +48,34 @@ func TestOvertaken(t *testing.T) {
 		t.Errorf("the one to undo is %s, want the last: %s", by.ID, last.ID)
 	}
 }
+
+// An action touches the stock that it changes and the one that it gives. A doubt about a position touches none.
+func TestTouches(t *testing.T) {
+	t.Parallel()
+	one, other, third := rewards.Asset{ID: 1, Symbol: "ONE"}, rewards.Asset{ID: 2, Symbol: "TWO"}, rewards.Asset{ID: 3, Symbol: "THREE"}
+	action := func(kind rewards.ActionType, of rewards.AssetID, gives string) rewards.Action {
+		return rewards.Action{
+			AssetID: of, State: rewards.ActionHeld, Terms: rewards.Terms{Type: kind, NewSymbol: gives, OldRate: "1", NewRate: "2"},
+		}
+	}
+	for name, c := range map[string]struct {
+		a    rewards.Action
+		want bool
+	}{
+		"of the first":          {action("forward_split", 1, ""), true},
+		"of the second":         {action("forward_split", 2, ""), true},
+		"gives the second":      {action("stock_merger", 3, "TWO"), true},
+		"gives the first":       {action("spin_off", 3, "ONE"), true},
+		"of another":            {action("forward_split", 3, ""), false},
+		"gives another":         {action("stock_merger", 3, "FOUR"), false},
+		"is named as the first": {action("name_change", 3, "ONE"), false},
+		"a doubt":               {action("position", 1, ""), false},
+	} {
+		if got := c.a.Touches(one, other); got != c.want {
+			t.Errorf("%s: %t, want %t", name, got, c.want)
+		}
+	}
+	if action("forward_split", 1, "").Touches(third, rewards.Asset{}) {
+		t.Error("a split touches another stock")
+	}
+}
