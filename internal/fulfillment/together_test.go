@@ -109,6 +109,40 @@ func TestASplitWaitsForTheMergerBeforeIt(t *testing.T) {
 	}, func(w *world) { w.cfg.ReviewActions = true })
 }
 
+// An operator applies a split before the spin-off that the broker did first. The spin-off is held, and says what to do.
+func TestASpinOffAfterTheSplitOfItsDay(t *testing.T) {
+	t.Parallel()
+	inWorld(t, func(w *world) {
+		w.wantAfter(5*time.Second, w.give("AAPL", 3000*usd), rewards.Executed)
+		w.wantAfter(5*time.Second, w.give("KO", 3000*usd), rewards.Executed)
+		a, k := w.holding(w.user, "AAPL").Quantity, w.holding(w.user, "KO").Quantity
+		ids := w.together([2]string{
+			`{"type":"spin_off","source_symbol":"AAPL","source_rate":4,"new_symbol":"KO","new_rate":1,"ex_date":"2000-01-06"}`,
+			`{"type":"forward_split","symbol":"AAPL","old_rate":1,"new_rate":3,"ex_date":"2000-01-06"}`,
+		})
+		spinOff, split := ids[0], ids[1]
+		for _, id := range []string{split, spinOff} {
+			w.approve(id)
+			w.run(20 * time.Second)
+		}
+		w.wantAction(split, rewards.ActionSwept)
+		w.wantHeld(spinOff, "the action "+split+" was applied already: if the broker did it after this one")
+		w.undo(split)
+		w.run(20 * time.Second)
+		for _, id := range ids {
+			w.approve(id)
+			w.run(20 * time.Second)
+			w.wantAction(id, rewards.ActionSwept)
+		}
+		if source, given := w.holding(w.user, "AAPL").Quantity, w.holding(w.user, "KO").Quantity; source != 3*a || given != k+a/4 {
+			w.t.Errorf("%s and %s shares became %s and %s", a, k, source, given)
+		}
+		w.run(time.Minute)
+		w.wantBalance()
+		w.wantAlarm("", false)
+	}, func(w *world) { w.cfg.ReviewActions = true })
+}
+
 // Actions of one stock and one day are applied in the order in which the broker made them, whatever their ids. Nobody is
 // needed.
 func TestActionsOfOneDay(t *testing.T) {
