@@ -53,7 +53,7 @@ func classify(err error) error {
 		return refused(err)
 	case class == "08", class == "25", class == "57", class == "58", class == "XX":
 		return rewards.Unavailable("the database cannot be used now", err)
-	case errors.Is(err, errBroken):
+	case errors.Is(err, errBroken), errors.Is(err, errNotBegun) && state == "": // no server has judged it
 		return rewards.Unavailable("the database cannot be reached", err)
 	case state == outOfRange:
 		return fmt.Errorf("%w: %w", store.ErrOverflow, err)

@@ -228,6 +228,9 @@ func (e *Engine) retry(ctx, within context.Context, run func(*pgxpool.Conn) erro
 			return err
 		case elsewhere(err):
 			e.pool.Reset()
+			if within.Err() != nil {
+				return err
+			}
 		case errors.Is(err, store.ErrUnknownOutcome):
 			e.pool.Reset()
 			return err
