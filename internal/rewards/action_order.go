@@ -11,15 +11,14 @@ import (
 // SortToJudge sorts open actions by ex-date. Of one day those that give shares of another stock come first: what the
 // broker gave shows whether it did them before the others of the day.
 func SortToJudge(list []Action) {
-	slices.SortStableFunc(list, func(a, b Action) int {
-		giving := 0
-		if a.Type.Gives() != b.Type.Gives() {
-			giving = 1
-			if a.Type.Gives() {
-				giving = -1
-			}
+	turn := func(a Action) int {
+		if a.Type.Gives() {
+			return 0
 		}
-		return cmp.Or(cmp.Compare(a.ExDate, b.ExDate), giving)
+		return 1
+	}
+	slices.SortStableFunc(list, func(a, b Action) int {
+		return cmp.Or(cmp.Compare(a.ExDate, b.ExDate), cmp.Compare(turn(a), turn(b)))
 	})
 }
 
@@ -27,15 +26,11 @@ func SortToJudge(list []Action) {
 // matters: one of the two gives shares of another stock, counted in those that the other one changes.
 func (a Action) Overtaken(list []Action) (by Action, overtaken bool) {
 	for _, b := range list {
-		if a.overtakenBy(b) && (!overtaken || b.AppliedAt.After(by.AppliedAt)) {
+		if a.ExDate < b.ExDate && a.orderMatters(b) && (!overtaken || b.AppliedAt.After(by.AppliedAt)) {
 			by, overtaken = b, true
 		}
 	}
 	return by, overtaken
-}
-
-func (a Action) overtakenBy(b Action) bool {
-	return a.ExDate < b.ExDate && a.orderMatters(b)
 }
 
 // orderMatters reports whether b was applied, and one of the two gives shares, counted in those that the other changes.
@@ -55,7 +50,7 @@ func (a Action) Touches(one, other Asset) bool {
 	if a.DoubtsPosition() { // it says what another one does
 		return false
 	}
-	gives := a.Type.Gives() && (a.NewSymbol == one.Symbol || a.NewSymbol == other.Symbol)
+	gives := a.Type.Gives() && a.NewSymbol != "" && (a.NewSymbol == one.Symbol || a.NewSymbol == other.Symbol)
 	return a.AssetID == one.ID || a.AssetID == other.ID || gives
 }
 

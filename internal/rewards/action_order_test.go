@@ -69,13 +69,16 @@ func TestTouches(t *testing.T) {
 		"of another":            {action("forward_split", 3, ""), false},
 		"gives another":         {action("stock_merger", 3, "FOUR"), false},
 		"is named as the first": {action("name_change", 3, "ONE"), false},
+		"gives nothing known":   {action("stock_merger", 3, ""), false},
 		"a doubt":               {action("position", 1, ""), false},
 	} {
 		if got := c.a.Touches(one, other); got != c.want {
 			t.Errorf("%s: %t, want %t", name, got, c.want)
 		}
 	}
-	if action("forward_split", 1, "").Touches(third, rewards.Asset{}) {
-		t.Error("a split touches another stock")
+	for _, a := range []rewards.Action{action("forward_split", 1, ""), action("stock_merger", 1, "")} {
+		if a.Touches(third, rewards.Asset{}) {
+			t.Errorf("a %s touches another stock", a.Type)
+		}
 	}
 }
