@@ -27,6 +27,23 @@ type watched struct {
 	refusal   error     // of the last write for clients; nil when it was committed
 	refusedAt time.Time // when it failed
 	unread    time.Time // when a read failed last because the database is unavailable
+	underWay  int       // writes for clients, and waits until they are durable
+	progress  time.Time // when the last one of them began while there was none, or ended
+}
+
+// begin notes that a write for clients is under way. The function that it returns ends that.
+func (e *watched) begin() (end func()) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.underWay++; e.underWay == 1 {
+		e.progress = e.now()
+	}
+	return func() {
+		e.mu.Lock()
+		defer e.mu.Unlock()
+		e.underWay--
+		e.progress = e.now()
+	}
 }
 
 // Read implements Engine.
@@ -86,6 +103,7 @@ func (e *watched) WriteForClients(ctx context.Context, f func(context.Context, T
 		e.waiting.Add(1)
 		defer e.waiting.Add(-1)
 	}
+	defer e.begin()()
 	err := e.Engine.WriteForClients(ctx, f)
 	e.pacer.clientsWrote()
 	return e.watchClients(err)
@@ -110,6 +128,7 @@ func (e *watched) durably(ctx context.Context, err error) error {
 
 // Durable implements Engine.
 func (e *watched) Durable(ctx context.Context) error {
+	defer e.begin()()
 	err := e.Engine.Durable(ctx)
 	e.pacer.clientsWrote() // their requests waited for it
 	if err != nil {
@@ -147,15 +166,16 @@ func (e *watched) watchClients(err error) error {
 	return err
 }
 
-// last returns when the last write was committed, unless it or a later read failed, and how a write for clients failed
-// that is younger than refusedProof.
+// last returns when the last write was committed, and how a write for clients failed that is younger than refusedProof.
+// The time is zero when that write or a later read failed, or when those for clients have made no progress for long.
 func (e *watched) last() (written time.Time, refused error) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	if age := e.now().Sub(e.refusedAt); e.refusal != nil && age >= 0 && age < refusedProof {
 		refused = e.refusal
 	}
-	if e.failure == nil && e.refusal == nil && !e.unread.After(e.written) {
+	hangs := e.underWay > 0 && e.now().Sub(e.progress) > progressProof
+	if e.failure == nil && e.refusal == nil && !e.unread.After(e.written) && !hangs {
 		written = e.written
 	}
 	return written, refused
@@ -167,6 +187,9 @@ const writeProof = 20 * time.Second
 
 // refusedProof is how long a failed write for clients proves that none can be stored. Then it is tried.
 const refusedProof = 2 * time.Second
+
+// progressProof is how long a write for clients may take before the database is tried.
+const progressProof = 5 * time.Second
 
 // probePages is the size of the probe in pages of 4 KiB, about that of a few rewards.
 const probePages = 8

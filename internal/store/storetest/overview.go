@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"math/rand/v2"
+	"runtime"
 	"testing"
 	"time"
 
@@ -45,7 +46,8 @@ type counted struct {
 	store.Engine
 	writes int
 	fault  error
-	unread error // of reads
+	unread error              // of reads
+	hang   chan chan struct{} // the next write for clients waits until the element is closed
 }
 
 // Read implements store.Engine.
@@ -67,11 +69,16 @@ func (e *counted) Write(ctx context.Context, f func(context.Context, store.Tx) e
 
 // WriteForClients implements store.Engine.
 func (e *counted) WriteForClients(ctx context.Context, f func(context.Context, store.Tx) error) error {
+	select {
+	case released := <-e.hang:
+		<-released
+	default:
+	}
 	return e.Write(ctx, f)
 }
 
 func testCheckWrites(t *testing.T, w *World) {
-	e := &counted{Engine: w.engine}
+	e := &counted{Engine: w.engine, hang: make(chan chan struct{}, 1)}
 	books, err := store.New(t.Context(), e, w.Now, rand.NewChaCha8([32]byte{2}))
 	check(t, err)
 	s := books.As(w.By())
@@ -118,6 +125,19 @@ func testCheckWrites(t *testing.T, w *World) {
 	expect("2 s ago a reward had no room", 1, 0)
 	check(t, give())
 	expect("a reward was recorded", 0, 0)
+	released, done := make(chan struct{}), make(chan error)
+	e.hang <- released
+	go func() { done <- give() }()
+	for len(e.hang) > 0 {
+		runtime.Gosched()
+	}
+	w.Advance(5 * time.Second)
+	expect("a reward is under way for 5 s", 0, 0)
+	w.Advance(time.Second)
+	expect("a reward is under way for 6 s", 1, 0)
+	close(released)
+	check(t, <-done)
+	expect("it was recorded", 0, 0)
 	w.Advance(time.Second)
 	e.unread = rewards.Unavailable("no connection", nil)
 	wantCode(t, failure(s.Alarms(t.Context())), rewards.CodeUnavailable)
