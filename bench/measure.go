@@ -112,9 +112,9 @@ func (h *harness) check(ctx context.Context, t *target, c benchCase, o outcome, 
 }
 
 // expected fails when an answer differs from the case's. wrk cuts its connections at the
-// end: the service counts the requests under way as 503.
+// end: the service counts the requests under way as 499.
 func expected(statuses map[string]int, c benchCase) error {
-	const runs, gone = 2, "503"
+	const runs, gone = 2, "499"
 	for status, n := range statuses {
 		if status != c.status && (status != gone || n > runs*c.connections) {
 			return fmt.Errorf("the answers were %v, want %s only", statuses, c.status)

@@ -109,12 +109,12 @@ func TestIdle(t *testing.T) {
 func TestExpected(t *testing.T) {
 	t.Parallel()
 	c := benchCase{status: "201", connections: 2}
-	for _, good := range []map[string]int{{"201": 5}, {"201": 5, "503": 4}} {
+	for _, good := range []map[string]int{{"201": 5}, {"201": 5, "499": 4}} {
 		if err := expected(good, c); err != nil {
 			t.Error(err)
 		}
 	}
-	for _, bad := range []map[string]int{{}, {"503": 1}, {"201": 5, "503": 5}, {"201": 5, "400": 1}, {"200": 5}} {
+	for _, bad := range []map[string]int{{}, {"499": 1}, {"201": 5, "499": 5}, {"201": 5, "503": 1}, {"201": 5, "400": 1}, {"200": 5}} {
 		if expected(bad, c) == nil {
 			t.Errorf("%v: no error", bad)
 		}

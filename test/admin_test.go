@@ -100,25 +100,25 @@ func TestMetricsCountTraffic(t *testing.T) {
 	}
 	s.must(404, "GET", "/nowhere/"+user, "")
 	wants := map[string]float64{
-		`http_requests_total{fault="",method="POST",route="/v1/rewards",status="201"}`: n,
-		`http_requests_total{fault="",method="POST",route="/v1/rewards",status="200"}`: n,
-		`http_requests_total{fault="",method="POST",route="/v1/users",status="201"}`:   1,
-		`http_requests_total{fault="",method="other",route="other",status="404"}`:      1,
-		`http_request_duration_seconds_count{method="POST",route="/v1/rewards"}`:       2 * n,
-		`rewards_total{status="recorded"}`:                                             n,
-		`rewards_total{status="executed"}`:                                             n,
-		`rewards_total{status="failed"}`:                                               0,
-		`intake_batch_size_sum`:                                                        2*n + 1, // and the user
-		`broker_calls_total{operation="submit",outcome="ok"}`:                          n,
-		`order_changes_total{state="settled"}`:                                         n,
-		`order_changes_total{state="planned"}`:                                         n,
-		`notional_today_dollars`:                                                       5.25 * n,
-		`rewards_waiting`:                                                              0,
-		`rewards_ordered`:                                                              0,
-		`fulfillment_leads`:                                                            1,
-		`ready`:                                                                        1,
-		`intake_commit_errors_total`:                                                   0,
-		`prices_unusable`:                                                              0,
+		`http_requests_total{method="POST",route="/v1/rewards",status="201"}`:    n,
+		`http_requests_total{method="POST",route="/v1/rewards",status="200"}`:    n,
+		`http_requests_total{method="POST",route="/v1/users",status="201"}`:      1,
+		`http_requests_total{method="other",route="other",status="404"}`:         1,
+		`http_request_duration_seconds_count{method="POST",route="/v1/rewards"}`: 2 * n,
+		`rewards_total{status="recorded"}`:                                       n,
+		`rewards_total{status="executed"}`:                                       n,
+		`rewards_total{status="failed"}`:                                         0,
+		`intake_batch_size_sum`:                                                  2*n + 1, // and the user
+		`broker_calls_total{operation="submit",outcome="ok"}`:                    n,
+		`order_changes_total{state="settled"}`:                                   n,
+		`order_changes_total{state="planned"}`:                                   n,
+		`notional_today_dollars`:                                                 5.25 * n,
+		`rewards_waiting`:                                                        0,
+		`rewards_ordered`:                                                        0,
+		`fulfillment_leads`:                                                      1,
+		`ready`:                                                                  1,
+		`intake_commit_errors_total`:                                             0,
+		`prices_unusable`:                                                        0,
 	}
 	for series, want := range wants {
 		s.measures(admin, series, want)

@@ -113,7 +113,7 @@ func TestTheInterfaceOverTLS(t *testing.T) {
 			t.Errorf("%.40q: %d %.200s, want %d", request, response.StatusCode, body, want)
 		}
 	}
-	if got := metric(t, admin, `http_requests_total{fault="",method="other",route="other",status="400"}`); got != 3 {
+	if got := metric(t, admin, `http_requests_total{method="other",route="other",status="400"}`); got != 3 {
 		t.Errorf("%v malformed requests are counted, want 3", got)
 	}
 	if left := metric(t, admin, "tls_certificate_not_after_timestamp_seconds") - float64(time.Now().Unix()); left < 29*86400 || left > 31*86400 {
@@ -125,7 +125,7 @@ func TestTheInterfaceOverTLS(t *testing.T) {
 		t.Errorf("TLS 1.1 is spoken: %v", conn.ConnectionState().Version)
 	}
 	wantWithoutTLS(t, address)
-	if got := metric(t, admin, `http_requests_total{fault="",method="other",route="other",status="400"}`); got != 4 {
+	if got := metric(t, admin, `http_requests_total{method="other",route="other",status="400"}`); got != 4 {
 		t.Errorf("%v malformed requests are counted, want 4", got)
 	}
 }

@@ -17,6 +17,7 @@ type Metrics struct {
 	registry  *prometheus.Registry
 	endpoints map[Endpoint]*endpoint
 	requests  *prometheus.CounterVec
+	appFaults prometheus.Counter
 
 	batch, commit prometheus.Observer
 	commitErrors  prometheus.Counter
@@ -38,7 +39,7 @@ type Endpoint struct {
 type endpoint struct {
 	labels   Endpoint
 	took     prometheus.Observer
-	byStatus map[int]prometheus.Counter // without those that the app caused
+	byStatus map[int]prometheus.Counter
 }
 
 // Build identifies the program.
@@ -46,9 +47,6 @@ type Build struct{ Version, Revision, Go string }
 
 // other labels requests outside of the table of routes, and unknown kinds of alarms.
 const other = "other"
-
-// faultOfApp labels requests whose app caused their 503.
-const faultOfApp = "app"
 
 // NewMetrics returns the metrics, in a separate registry. The endpoints and the
 // broker's operations are complete lists.
@@ -59,7 +57,9 @@ func NewMetrics(endpoints []Endpoint, operations []string, b Build) *Metrics {
 	m := &Metrics{
 		registry: f.registry,
 		requests: f.counters("http_requests_total",
-			"API requests answered since the process started.", "method", "route", "status", "fault"),
+			"API requests answered since the process started.", "method", "route", "status"),
+		appFaults: f.counters("http_app_faults_total", "API requests whose app caused their 503 since the process "+
+			"started: its other requests had all its places, or its body came too slowly.").WithLabelValues(),
 		batch: f.histogram("intake_batch_size", "Requests per intake commit.",
 			prometheus.ExponentialBuckets(1, 2, 11)).WithLabelValues(),
 		commit: f.histogram("intake_commit_duration_seconds", "Duration of intake commits.",
@@ -105,13 +105,13 @@ func (m *Metrics) prepareRequests(f factory, endpoints []Endpoint) {
 			http.StatusConflict, http.StatusUnprocessableEntity, http.StatusInternalServerError,
 			http.StatusBadGateway, http.StatusServiceUnavailable,
 		} {
-			p.byStatus[status] = m.request(e, status, "")
+			p.byStatus[status] = m.request(e, status)
 		}
 	}
 }
 
-func (m *Metrics) request(e Endpoint, status int, fault string) prometheus.Counter {
-	return m.requests.WithLabelValues(e.Method, e.Route, strconv.Itoa(status), fault)
+func (m *Metrics) request(e Endpoint, status int) prometheus.Counter {
+	return m.requests.WithLabelValues(e.Method, e.Route, strconv.Itoa(status))
 }
 
 // prepareStates creates every series at zero, so that rate() sees the first event.
@@ -136,20 +136,19 @@ func (m *Metrics) prepareStates(operations []string) {
 // Request counts an answered request. One outside of the table of routes is counted as
 // "other". An app's fault is a 503 that the app caused, with too many requests at once for example.
 func (m *Metrics) Request(method, route string, status int, appFault bool, took time.Duration) {
+	if appFault {
+		m.appFaults.Inc()
+	}
 	e := m.endpoints[Endpoint{method, route}]
 	if e == nil {
 		e = m.endpoints[Endpoint{other, other}]
 	}
 	e.took.Observe(took.Seconds())
-	fault := ""
-	if appFault {
-		fault = faultOfApp
-	}
-	if c := e.byStatus[status]; c != nil && !appFault {
+	if c := e.byStatus[status]; c != nil {
 		c.Inc()
 		return
 	}
-	m.request(e.labels, status, fault).Inc()
+	m.request(e.labels, status).Inc()
 }
 
 // WatchLog adds a counter of dropped log lines. Call it once.

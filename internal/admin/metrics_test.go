@@ -64,12 +64,12 @@ func TestMetricsCountEvents(t *testing.T) {
 	_, text := busy(t).get(t, "/metrics")
 	families(t, text)
 	for _, want := range []string{
-		`http_requests_total{fault="",method="GET",route="/v1/assets",status="200"} 1`,
-		`http_requests_total{fault="",method="GET",route="/v1/assets",status="418"} 1`,
-		`http_requests_total{fault="app",method="POST",route="/v1/rewards",status="503"} 1`,
-		`http_requests_total{fault="",method="POST",route="/v1/rewards",status="503"} 0`,
-		`http_requests_total{fault="",method="other",route="other",status="405"} 1`,
-		`http_requests_total{fault="",method="other",route="other",status="404"} 1`,
+		`http_requests_total{method="GET",route="/v1/assets",status="200"} 1`,
+		`http_requests_total{method="GET",route="/v1/assets",status="418"} 1`,
+		`http_app_faults_total 1`,
+		`http_requests_total{method="POST",route="/v1/rewards",status="503"} 1`,
+		`http_requests_total{method="other",route="other",status="405"} 1`,
+		`http_requests_total{method="other",route="other",status="404"} 1`,
 		`http_request_duration_seconds_count{method="GET",route="/v1/assets"} 2`,
 		`intake_batch_size_sum 7`, `intake_commit_errors_total 1`, `rewards_total{status="recorded"} 4`,
 		`rewards_total{status="executed"} 3`, `rewards_total{status="failed"} 0`,

@@ -2,6 +2,7 @@ package fulfillment
 
 import (
 	"context"
+	"errors"
 	"slices"
 
 	"stockrewards/internal/rewards"
@@ -82,4 +83,23 @@ func (w *Worker) addOrder(a rewards.Action, at stakes, stock rewards.Asset, p *p
 			p.waits = "the action " + b.ID + ", which the broker did before it"
 		}
 	}
+}
+
+// another reports whether the positions show another due action of the stock and day, which then comes first.
+func (w *Worker) another(
+	ctx context.Context, a rewards.Action, at stakes, live []rewards.Order, clock rewards.MarketClock,
+) (bool, error) {
+	for _, b := range w.later(a, a.AssetID, clock) {
+		if b.ExDate != a.ExDate {
+			continue
+		}
+		p, err := w.prepare(ctx, b, at, live, clock)
+		if errors.Is(err, rewards.ErrTerms) {
+			continue
+		}
+		if judgment, _ := b.Judge(p.conversion, p.standing); err != nil || judgment == rewards.JudgeApply {
+			return err == nil, err
+		}
+	}
+	return false, nil
 }

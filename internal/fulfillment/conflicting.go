@@ -64,7 +64,7 @@ func (w *Worker) applyConfirmed(
 		return err
 	}
 	judgment, _ := a.Judge(p.conversion, p.standing)
-	again := w.found(a, judgment) >= confirmations
+	again := w.twice(a, judgment)
 	if judgment != rewards.JudgeApply || !again || !a.Evident(p.conversion, p.standing) {
 		return nil
 	}

@@ -62,18 +62,21 @@ func (w *Worker) judgeActions(
 	ctx context.Context, at stakes, live []rewards.Order, clock rewards.MarketClock,
 ) error {
 	var errs []error
-	giving := make(map[rewards.AssetID]rewards.Date) // ex-dates of actions that give shares: those of later days wait
+	waitFrom := make(map[rewards.AssetID]rewards.Date) // since when others wait for one that gives shares
 	for _, a := range w.actions.open {
-		first, gives := giving[a.AssetID]
+		from, wait := waitFrom[a.AssetID]
 		due, differs := w.due(a, clock), a.Differs() && w.conflicts == 0
-		if !due && !differs || w.actions.sweep.Number > 0 || gives && first < a.ExDate {
+		if !due && !differs || w.actions.sweep.Number > 0 || wait && from <= a.ExDate {
 			continue
 		}
-		if due && a.Type.Gives() {
-			giving[a.AssetID] = a.ExDate
-		}
 		w.heartbeat()
-		err := w.judgeAction(ctx, a, at, live, clock)
+		first, err := w.judgeAction(ctx, a, at, live, clock)
+		if due && a.Type.Gives() {
+			waitFrom[a.AssetID] = a.ExDate.Plus(1)
+			if first {
+				waitFrom[a.AssetID] = a.ExDate
+			}
+		}
 		if errors.Is(err, rewards.ErrLostLease) {
 			return err
 		}
@@ -84,26 +87,39 @@ func (w *Worker) judgeActions(
 	return errors.Join(errs...)
 }
 
+// judgeAction judges an action. first reports that the positions show it, but it waits for something: then the others
+// of its stock and day come later.
 func (w *Worker) judgeAction(
 	ctx context.Context, a rewards.Action, at stakes, live []rewards.Order, clock rewards.MarketClock,
-) error {
+) (first bool, err error) {
 	o := rewards.Observation{Now: clock.Now, SeenAt: w.now()}
 	p, err := w.prepare(ctx, a, at, live, clock)
 	if w.conflicts > 0 { // only what the positions confirm: the missing orders may explain the rest
-		return w.applyConfirmed(ctx, a, p, o, err)
+		return false, w.applyConfirmed(ctx, a, p, o, err)
 	}
 	if err != nil {
 		if errors.Is(err, rewards.ErrTerms) {
-			return w.changeAction(ctx, a, o.Hold(a, err.Error()))
+			err = w.changeAction(ctx, a, o.Hold(a, err.Error()))
 		}
-		return err
-	}
-	if p.waits != "" && (p.standing.Twin == "" || !a.ApprovedAt.IsZero()) {
-		return w.changeAction(ctx, a, o.Await(a, p.waits, "waits for "+p.waits))
+		return false, err
 	}
 	judgment, note := a.Judge(p.conversion, p.standing)
-	times := w.found(a, judgment)
-	again := times >= confirmations
+	if p.waits != "" && (p.standing.Twin == "" || !a.ApprovedAt.IsZero()) {
+		return judgment == rewards.JudgeApply, w.changeAction(ctx, a, o.Await(a, p.waits, "waits for "+p.waits))
+	}
+	if judgment == rewards.JudgeDiffer {
+		if before, err := w.another(ctx, a, at, live, clock); before || err != nil {
+			return false, err
+		}
+	}
+	return false, w.decide(ctx, a, p, o, judgment, note)
+}
+
+// decide does what an action was judged.
+func (w *Worker) decide(
+	ctx context.Context, a rewards.Action, p prepared, o rewards.Observation, judgment rewards.Judgment, note string,
+) error {
+	again := w.twice(a, judgment)
 	if a.Differs() { // an operator is asked; a correction of a fill, say, may explain it meanwhile
 		if judgment != rewards.JudgeApply || !again {
 			return nil
@@ -121,7 +137,7 @@ func (w *Worker) judgeAction(
 	case rewards.JudgeAwait:
 		return w.changeAction(ctx, a, o.Await(a, note, "the order "+note+" must end first"))
 	case rewards.JudgeDiffer:
-		if times < confirmations*(1+len(p.standing.Later)) { // one of the others may have to come first
+		if !again {
 			return nil
 		}
 		return w.changeAction(ctx, a, o.Hold(a, note))
@@ -230,9 +246,9 @@ func (w *Worker) target(
 	return target, err
 }
 
-// found returns how many comparisons in a row have found the same about an action: the broker may
+// twice reports whether a comparison finds the same about an action as the one before: the broker may
 // change positions one after the other, and an answer may be empty by mistake.
-func (w *Worker) found(a rewards.Action, found rewards.Judgment) int {
+func (w *Worker) twice(a rewards.Action, found rewards.Judgment) bool {
 	p := &w.actions.positions
 	if p.found == nil {
 		p.found = make(map[string]finding)
@@ -243,7 +259,7 @@ func (w *Worker) found(a rewards.Action, found rewards.Judgment) int {
 	}
 	f.times++
 	p.found[a.ID] = f
-	return f.times
+	return f.times >= confirmations
 }
 
 // apply applies an action.

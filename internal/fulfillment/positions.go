@@ -158,7 +158,7 @@ func (w *Worker) endDoubts(at stakes, o rewards.Observation) []rewards.ActionCha
 		if b.Agrees(at.position(b.BrokerID, b.Symbol).Qty) {
 			judgment = rewards.JudgeApply
 		}
-		if w.found(a, judgment) >= confirmations && judgment == rewards.JudgeApply {
+		if w.twice(a, judgment) && judgment == rewards.JudgeApply {
 			changes = append(changes, rewards.ActionChange{Before: a, After: o.Agreed(a)})
 		}
 	}

@@ -17,9 +17,15 @@ func (w *world) together(bodies [2]string) (ids [2]string) {
 		ids[i] = w.control(http.MethodPost, "corporate-actions", body)
 	}
 	w.run(20 * time.Second)
-	w.check(w.brokerage.SetClock(w.t.Context(), time.Date(2000, 1, 6, 14, 31, 0, 0, time.UTC), 1))
-	w.run(30 * time.Second)
+	w.jump(14, 31)
 	return ids
+}
+
+// jump lets the brokerage's clock jump to a time of 2000-01-06, UTC.
+func (w *world) jump(hour, minute int) {
+	w.t.Helper()
+	w.check(w.brokerage.SetClock(w.t.Context(), time.Date(2000, 1, 6, hour, minute, 0, 0, time.UTC), 1))
+	w.run(30 * time.Second)
 }
 
 // Two actions share a stock, and the broker's position shows both. An operator applies them in their order: the house
@@ -165,7 +171,14 @@ func TestActionsOfOneDay(t *testing.T) {
 		for _, symbol := range []string{"AAPL", "KO"} {
 			w.wantAfter(5*time.Second, w.give(symbol, 3000*usd), rewards.Executed)
 		}
-		for _, id := range w.together(bodies) {
+		var ids [2]string
+		for i, body := range bodies {
+			ids[i] = w.control(http.MethodPost, "corporate-actions", body)
+		}
+		w.run(20 * time.Second)
+		w.jump(7, 31) // 02:31 in New York: there are no prices of the day yet
+		w.jump(14, 31)
+		for _, id := range ids {
 			w.wantAction(id, rewards.ActionSwept)
 		}
 		for _, symbol := range []string{"AAPL", "KO"} {

@@ -28,16 +28,17 @@ type watched struct {
 	refusedAt time.Time // when it failed
 	unread    time.Time // when a read failed last because the database is unavailable
 	underWay  int       // writes for clients, and waits until they are durable
-	progress  time.Time // when the last one of them began while there was none, or ended
+	progress  time.Time // when the first of them began, or the last one ended
 }
 
 // begin notes that a write for clients is under way. The function that it returns ends that.
 func (e *watched) begin() (end func()) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	if e.underWay++; e.underWay == 1 {
+	if e.underWay == 0 {
 		e.progress = e.now()
 	}
+	e.underWay++
 	return func() {
 		e.mu.Lock()
 		defer e.mu.Unlock()

@@ -77,6 +77,32 @@ func (e *counted) WriteForClients(ctx context.Context, f func(context.Context, s
 	return e.Write(ctx, f)
 }
 
+// expect checks what CheckWrites reports, and how often it writes.
+func (e *counted) expect(t *testing.T, s *store.Store, when string, writes int, code rewards.Code) {
+	t.Helper()
+	before := e.writes
+	err := s.CheckWrites(t.Context())
+	if ok := err == nil && code == 0 || err != nil && rewards.CodeOf(err) == code; !ok {
+		t.Errorf("%s: %v, want code %d", when, err, code)
+	}
+	if e.writes-before != writes {
+		t.Errorf("%s: %d writes, want %d", when, e.writes-before, writes)
+	}
+}
+
+// hanging calls meanwhile during a write for clients that hangs, and returns the write's error.
+func (e *counted) hanging(write func() error, meanwhile func()) error {
+	released, done := make(chan struct{}), make(chan error)
+	e.hang <- released
+	go func() { done <- write() }()
+	for len(e.hang) > 0 {
+		runtime.Gosched()
+	}
+	meanwhile()
+	close(released)
+	return <-done
+}
+
 func testCheckWrites(t *testing.T, w *World) {
 	e := &counted{Engine: w.engine, hang: make(chan chan struct{}, 1)}
 	books, err := store.New(t.Context(), e, w.Now, rand.NewChaCha8([32]byte{2}))
@@ -84,14 +110,7 @@ func testCheckWrites(t *testing.T, w *World) {
 	s := books.As(w.By())
 	expect := func(when string, writes int, code rewards.Code) {
 		t.Helper()
-		before := e.writes
-		err := s.CheckWrites(t.Context())
-		if ok := err == nil && code == 0 || err != nil && rewards.CodeOf(err) == code; !ok {
-			t.Errorf("%s: %v, want code %d", when, err, code)
-		}
-		if e.writes-before != writes {
-			t.Errorf("%s: %d writes, want %d", when, e.writes-before, writes)
-		}
+		e.expect(t, books, when, writes, code)
 	}
 	expect("before the first write", 1, 0)
 	expect("right after a write", 0, 0)
@@ -125,18 +144,12 @@ func testCheckWrites(t *testing.T, w *World) {
 	expect("2 s ago a reward had no room", 1, 0)
 	check(t, give())
 	expect("a reward was recorded", 0, 0)
-	released, done := make(chan struct{}), make(chan error)
-	e.hang <- released
-	go func() { done <- give() }()
-	for len(e.hang) > 0 {
-		runtime.Gosched()
-	}
-	w.Advance(5 * time.Second)
-	expect("a reward is under way for 5 s", 0, 0)
-	w.Advance(time.Second)
-	expect("a reward is under way for 6 s", 1, 0)
-	close(released)
-	check(t, <-done)
+	check(t, e.hanging(give, func() {
+		w.Advance(5 * time.Second)
+		expect("a reward is under way for 5 s", 0, 0)
+		w.Advance(time.Second)
+		expect("a reward is under way for 6 s", 1, 0)
+	}))
 	expect("it was recorded", 0, 0)
 	w.Advance(time.Second)
 	e.unread = rewards.Unavailable("no connection", nil)
