@@ -74,7 +74,7 @@ func TestAFailedBookingIsNoFailedPoll(t *testing.T) {
 		w.reads(reading{reported("new", "0"), 3 * time.Second})
 		w.wire.rewrite = nil
 		end := w.trouble("INSERT ON holdings", "true")
-		w.wantAfter(time.Second, r, rewards.Executing)
+		w.wantAfter(2*time.Second, r, rewards.Executing) // a booking beside is seen a step later
 		w.wantUnbooked()
 		end()
 		w.wantAfter(3*time.Second, r, rewards.Executed)
