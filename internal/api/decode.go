@@ -276,24 +276,20 @@ func (f *form) metadata(name string) (kept, canonical string) {
 	if !ok {
 		return "", ""
 	}
-	var c []byte
-	var err error
-	if len(v) > rewards.MaxMetadataBytes {
-		err = v.Compact()
+	if len(v) > rewards.MaxMetadataBytes { // what is too long is not put into order, which takes longer
+		if err := v.Compact(); err == nil && len(v) > rewards.MaxMetadataBytes {
+			f.issue(name, "must have at most "+strconv.Itoa(rewards.MaxMetadataBytes)+" bytes without white space")
+			return "", ""
+		}
 	}
-	tooLong := len(v) > rewards.MaxMetadataBytes
-	if err == nil && !tooLong {
-		// Numbers stay as written: as floats, 9007199254740993 would equal 9007199254740992.
-		c, err = jsontext.AppendFormat(nil, v, jsontext.ReorderRawObjects(true))
-	}
-	if err == nil && !tooLong && !bytes.Equal(v, c) { // most clients write the canonical form
+	// Numbers stay as written: as floats, 9007199254740993 would equal 9007199254740992.
+	c, err := jsontext.AppendFormat(nil, v, jsontext.ReorderRawObjects(true))
+	if err == nil && !bytes.Equal(v, c) { // most clients write the canonical form
 		err = v.Compact()
 	}
 	switch {
 	case err != nil:
 		f.issue(name, "must be an object")
-	case tooLong:
-		f.issue(name, "must have at most "+strconv.Itoa(rewards.MaxMetadataBytes)+" bytes without white space")
 	case string(v) != "{}":
 		kept = string(v)
 		if bytes.Equal(v, c) {

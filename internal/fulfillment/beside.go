@@ -42,15 +42,15 @@ func (s stakes) renamed(theirs rewards.Position, by []rewards.Action) rewards.Po
 	return theirs
 }
 
-// othersOf lists the actions of a stock, the newest.
-func (w *Worker) othersOf(ctx context.Context, symbol string) ([]rewards.Action, error) {
+// othersOf lists the actions of the stock, the newest.
+func (w *Worker) othersOf(ctx context.Context, a rewards.Action) ([]rewards.Action, error) {
 	const enough = 100
-	return w.store.Actions(ctx, 0, symbol, enough)
+	return w.store.Actions(ctx, 0, a.Symbol, enough)
 }
 
 // addOthers adds what other actions of the stock say about this one: that it repeats one of them, or was overtaken.
 func (w *Worker) addOthers(ctx context.Context, a rewards.Action, p *prepared) (err error) {
-	if p.others, err = w.othersOf(ctx, a.Symbol); err != nil {
+	if p.others, err = w.othersOf(ctx, a); err != nil {
 		return err
 	}
 	if i := slices.IndexFunc(p.others, a.TwinOf); i >= 0 {
@@ -94,11 +94,14 @@ func (w *Worker) another(
 			continue
 		}
 		p, err := w.prepare(ctx, b, at, live, clock)
-		if errors.Is(err, rewards.ErrTerms) {
+		switch {
+		case errors.Is(err, rewards.ErrTerms):
 			continue
+		case err != nil:
+			return false, err
 		}
-		if judgment, _ := b.Judge(p.conversion, p.standing); err != nil || judgment == rewards.JudgeApply {
-			return err == nil, err
+		if judgment, _ := b.Judge(p.conversion, p.standing); judgment == rewards.JudgeApply {
+			return true, nil
 		}
 	}
 	return false, nil

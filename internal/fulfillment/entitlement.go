@@ -35,7 +35,7 @@ func (w *Worker) entitle(ctx context.Context, a rewards.Action, clock rewards.Ma
 		return err
 	}
 	if a.ApprovedAt.IsZero() {
-		others, err := w.othersOf(ctx, a.Symbol)
+		others, err := w.othersOf(ctx, a)
 		if err != nil {
 			return err
 		}

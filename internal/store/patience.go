@@ -58,11 +58,15 @@ func (e *watched) WritePatiently(ctx context.Context, f func(context.Context, Tx
 	if err := e.patience.begin(ctx, e.pacer); err != nil {
 		return rewards.Unavailable("the database is busy", err)
 	}
+	return e.durably(ctx, e.writeInTurn(ctx, f))
+}
+
+// writeInTurn writes, and ends the turn that has begun, also when f panics: others wait for it.
+func (e *watched) writeInTurn(ctx context.Context, f func(context.Context, Tx) error) error {
 	began := time.Now()
-	err := e.paced(ctx, e.Engine.Write, func(ctx context.Context, tx Tx) error {
+	defer func() { e.patience.end(began) }()
+	return e.paced(ctx, e.Engine.Write, func(ctx context.Context, tx Tx) error {
 		began = time.Now()
 		return f(ctx, tx)
 	})
-	e.patience.end(began)
-	return e.durably(ctx, err)
 }
