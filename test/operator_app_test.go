@@ -93,3 +93,20 @@ func (s *service) newestKey(app string) string {
 	id, _, _ := strings.Cut(rows[len(rows)-1], " ")
 	return id
 }
+
+// Whoever revokes a key learns that the app's webhook endpoints outlive it.
+func TestRevokedKeyLeavesEndpoints(t *testing.T) {
+	t.Parallel()
+	s := newService(t, t.TempDir())
+	s.start()
+	const hint = "webhook endpoints, which outlive the key"
+	for _, want := range []bool{false, true} {
+		s.command("key", "create", "tester")
+		out, err := runProgram(t, "key", "revoke", s.newestKey("tester"), "--database", s.database())
+		succeeds(t)(out, err)
+		if got := strings.Contains(out, hint); got != want {
+			t.Errorf("key revoke printed %q; a hint: %v, want %v", out, got, want)
+		}
+		s.must(201, "POST", "/v1/webhook-endpoints", `{"url":"https://hooks.example.com/in`+s.newestKey("tester")+`"}`)
+	}
+}

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"os"
 	"time"
 
 	"stockrewards/internal/rewards"
@@ -132,6 +133,14 @@ func (c *keyRevoke) Run(ctx context.Context) error {
 		return usageErrorf("ID: %w", err)
 	}
 	return c.operate(ctx, "key revoke", c.reasonFlag, func(s *store.Operator) error {
-		return said(s.RevokeKey(ctx, id), "%s is revoked\n", id)
+		if err := said(s.RevokeKey(ctx, id), "%s is revoked\n", id); err != nil {
+			return err
+		}
+		endpoints, err := s.EndpointsOfKey(ctx, id)
+		if len(endpoints) > 0 {
+			fsayf(os.Stderr, "the app has webhook endpoints, which outlive the key; if it leaked, see `stockrewards webhook "+
+				"list`: whoever had the key could add some and replace their secrets\n")
+		}
+		return err
 	})
 }

@@ -26,6 +26,12 @@ func endpointOfAnyApp(ctx context.Context, tx Tx, id rewards.WebhookEndpointID) 
 	return e, err
 }
 
+// EndpointsOfKey lists the webhook endpoints of a key's app, which whoever had the key could make and change.
+func (s *Store) EndpointsOfKey(ctx context.Context, key rewards.KeyID) ([]rewards.WebhookEndpoint, error) {
+	return readAll(ctx, s, scanEndpoint, `SELECT `+endpointColumns+` FROM webhook_endpoints
+		WHERE app_id = (SELECT app_id FROM keys WHERE id = ?1) ORDER BY id`, key[:])
+}
+
 // AddWebhook stores an endpoint with a new id, which gets the events from now on. It fails with
 // CodeConflict when the app has one with that URL, and with rewards.ErrTooManyEndpoints.
 func (o *Operator) AddWebhook(
