@@ -5,6 +5,9 @@ import (
 	"time"
 )
 
+// longestRest bounds the rest after a turn, in which the process or the machine may have been halted.
+const longestRest = time.Second
+
 // largeBody is the size from which on a body is decoded in turn: the processors have work for milliseconds with it.
 const largeBody = 4 << 10 // bytes
 
@@ -30,7 +33,7 @@ func (t *Ticket) Decoded() {
 	if t.decoding.IsZero() {
 		return
 	}
-	took := time.Since(t.decoding)
+	took := min(time.Since(t.decoding), longestRest)
 	t.decoding = time.Time{}
 	t.lane.mu.Lock()
 	defer t.lane.mu.Unlock()

@@ -17,7 +17,7 @@ func (s *server) createReversal(ctx context.Context, c call) (reply, error) {
 		Amount:         f.optionalAmount("amountUsd"),
 		Reason:         f.string("reason", false, bounds{1, rewards.MaxReversalReason}),
 	}
-	if err := f.err(); err != nil {
+	if err := c.wrongIn(f); err != nil {
 		return reply{}, err
 	}
 	r, replayed, err := s.Service.Reverse(ctx, n)

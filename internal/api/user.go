@@ -26,7 +26,7 @@ func (s *server) createUser(ctx context.Context, c call) (reply, error) {
 	if f.sound() && u.Email == "" && u.ExternalID == "" {
 		f.issue("", "email or externalId is required")
 	}
-	if err := f.err(); err != nil {
+	if err := c.wrongIn(f); err != nil {
 		return reply{}, err
 	}
 	u, err = s.Service.CreateUser(ctx, u)
@@ -48,7 +48,7 @@ func (s *server) changeUser(ctx context.Context, c call) (reply, error) {
 	case change.ErasesBoth():
 		f.issue("", "email and externalId cannot both be null")
 	}
-	if err := f.err(); err != nil {
+	if err := c.wrongIn(f); err != nil {
 		return reply{}, err
 	}
 	u, err := s.Service.ChangeUser(ctx, change)
@@ -70,6 +70,12 @@ func formOf[T any](s *server, c call, name string) (rewards.ID[T], *form) {
 		f.ofPath++
 	}
 	return id, f
+}
+
+// wrongIn ends the decoding of a body and returns what is wrong with it, or nil.
+func (c call) wrongIn(f *form) error {
+	c.ticket.Decoded()
+	return f.err()
 }
 
 // erasable reads an optional member; nil means not given, and "" stands for null, which erases it.

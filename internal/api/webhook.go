@@ -33,7 +33,7 @@ func (s *server) createEndpoint(ctx context.Context, c call) (reply, error) {
 	e := rewards.WebhookEndpoint{
 		AppID: c.app, URL: s.webhookURL(f), Types: f.eventTypes("types"), Description: f.webhookDescription(),
 	}
-	if err := f.err(); err != nil {
+	if err := c.wrongIn(f); err != nil {
 		return reply{}, err
 	}
 	e, secret, err := s.Service.CreateWebhookEndpoint(ctx, e)
@@ -75,7 +75,7 @@ func (s *server) changeEndpoint(ctx context.Context, c call) (reply, error) {
 	if f.sound() && change == (rewards.WebhookChange{}) {
 		f.issue("", "url, types, description or status is required")
 	}
-	if err := f.err(); err != nil {
+	if err := c.wrongIn(f); err != nil {
 		return reply{}, err
 	}
 	e, err := s.Service.ChangeWebhookEndpoint(ctx, c.app, id, change.Apply)
@@ -119,7 +119,7 @@ func (s *server) testEndpoint(ctx context.Context, c call) (reply, error) {
 func (s *server) replay(ctx context.Context, c call) (reply, error) {
 	id, f := formOf[rewards.WebhookEndpoint](s, c, "webhookEndpointId")
 	after := f.sequence("after")
-	if err := f.err(); err != nil {
+	if err := c.wrongIn(f); err != nil {
 		return reply{}, err
 	}
 	_, err := s.Service.ChangeWebhookEndpoint(ctx, c.app, id, func(e *rewards.WebhookEndpoint) { e.ReplayFrom(after) })

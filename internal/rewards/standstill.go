@@ -80,7 +80,7 @@ func (s Standstill) Explain(symbol string, pool money.USD) string {
 	case CauseQuarantine:
 		return "the operator must decide about an order of " + symbol
 	case CauseAction:
-		return "a corporate action changes " + symbol + ", which is ordered again afterwards"
+		return "a corporate action changes " + symbol + ", or ends it, and must be applied first"
 	case CauseSmallPool:
 		return s.explainPool(pool)
 	case CauseHouse:

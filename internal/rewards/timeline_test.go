@@ -51,7 +51,7 @@ func TestTimelineSaysWhatARewardWaitsFor(t *testing.T) {
 		"the market is closed":                                                                stands(0, rewards.CauseClosed, time.Time{}),
 		"the broker has been unreachable since 2026-11-21 17:59 UTC":                          stands(0, rewards.CauseBroker, time.Time{}),
 		"the broker's corporate actions have been unavailable since 2026-11-21 17:59 UTC":     stands(0, rewards.CauseAnnouncement, time.Time{}),
-		"a corporate action changes AAPL, which is ordered again afterwards":                  stands(7, rewards.CauseAction, time.Time{}),
+		"a corporate action changes AAPL, or ends it, and must be applied first":              stands(7, rewards.CauseAction, time.Time{}),
 		"the limit of all orders today leaves no room for it; it waits for the next UTC day":  stands(7, rewards.CauseDaily, time.Time{}),
 		"it buys more shares of AAPL than one order may have":                                 stands(7, rewards.CauseQuantity, time.Time{}),
 		"the pool is below the $1.00 that the broker wants, and the house adds no more today": stands(7, rewards.CauseHouse, time.Time{}),
