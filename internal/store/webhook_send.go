@@ -50,6 +50,15 @@ func (s *Store) PendingAfterCursor(ctx context.Context, e rewards.WebhookEndpoin
 		WHERE app_id = ?1 AND endpoint_id = ?2 AND sequence > ?3 AND `+isPending, e.AppID[:], e.ID[:], e.Cursor)
 }
 
+// NewestDelivery returns the newest sequence of an endpoint's deliveries; 0 without one.
+func (s *Store) NewestDelivery(ctx context.Context, e rewards.WebhookEndpoint) (sequence int64, err error) {
+	return read(ctx, s, func(ctx context.Context, tx Tx) (sequence int64, err error) {
+		_, err = fetchValues(ctx, only(tx), []any{&sequence}, `SELECT sequence FROM webhook_deliveries
+			WHERE app_id = ?1 AND endpoint_id = ?2 ORDER BY sequence DESC LIMIT 1`, e.AppID[:], e.ID[:])
+		return sequence, err
+	})
+}
+
 // DueDeliveries lists at most limit pending deliveries of an endpoint that are due, longest due first.
 // Of a disabled endpoint it lists only tests. next is when a later one is due; zero: none is.
 func (s *Store) DueDeliveries(

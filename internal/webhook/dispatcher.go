@@ -38,6 +38,8 @@ type Store interface {
 	PendingTests(ctx context.Context) ([]rewards.WebhookEndpointID, error)
 	// PendingAfterCursor lists the sequences after the cursor whose first attempt failed.
 	PendingAfterCursor(ctx context.Context, e rewards.WebhookEndpoint) ([]int64, error)
+	// NewestDelivery returns the newest sequence of an endpoint's stored deliveries; 0 without one.
+	NewestDelivery(ctx context.Context, e rewards.WebhookEndpoint) (int64, error)
 	// DueDeliveries lists pending deliveries that are due, and when the next one is.
 	DueDeliveries(ctx context.Context, e rewards.WebhookEndpoint, now time.Time, limit int) (
 		[]rewards.Delivery, time.Time, error)
