@@ -138,6 +138,16 @@ func (p WebhookProgress) Tests() (list []Delivery) {
 	return list
 }
 
+// Waiting returns the deliveries of events that wait for a retry.
+func (p WebhookProgress) Waiting() (list []Delivery) {
+	for _, d := range p.Deliveries {
+		if d.Status == DeliveryPending && !d.Test() {
+			list = append(list, d)
+		}
+	}
+	return list
+}
+
 // Size returns the bytes of the deliveries that have no fixed length.
 func (p WebhookProgress) Size() (bytes int) {
 	for _, d := range p.Deliveries {

@@ -19,6 +19,7 @@ func webhookContract() map[string]func(*testing.T, *World) {
 		"WebhookParts":      testWebhookParts,
 		"WebhookShards":     testShards,
 		"WebhookFence":      testWebhookFence,
+		"WebhookMeanwhile":  testChangedMeanwhile,
 		"WebhookSecrets":    testReseal,
 		"WebhookOperator":   testWebhookOperator,
 	}
