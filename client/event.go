@@ -38,29 +38,39 @@ func (c *Client) Events(ctx context.Context, after int64, types ...string) iter.
 		q := query("after", strconv.FormatInt(after, 10), "types", strings.Join(types, ","),
 			"wait", wait, "limit", limit)
 		for next := "/v1/events?" + q.Encode(); ; {
-			page := member[[]Event]{name: "events"}
-			r, err := newRequest(http.MethodGet, next, nil)
-			var o outcome
-			if err == nil {
-				o, err = c.send(ctx, r, &page)
-			}
-			if err == nil {
-				next, err = c.nextPage(next, o.header) // it passes over events of other types
-			}
-			if err == nil && next == "" {
-				err = errors.New("the feed's answer has no Link to the next page: something in between may remove it")
-			}
-			if err != nil {
+			var events []Event
+			var err error
+			if events, next, err = EventPage[Event](ctx, c, next); err != nil {
 				yield(Event{}, err)
 				return
 			}
-			for _, e := range page.value {
+			for _, e := range events {
 				if !yield(e, nil) {
 					return
 				}
 			}
 		}
 	}
+}
+
+// EventPage reads the page of the feed at a path, such as "/v1/events?after=7&types=reward.failed", and returns
+// the path of the next page. A page without events may have a next path that is further on: it passes over
+// events of other types. T is Event, or another type for an event's JSON.
+func EventPage[T any](ctx context.Context, c *Client, path string) (events []T, next string, err error) {
+	page := member[[]T]{name: "events"}
+	r, err := newRequest(http.MethodGet, path, nil)
+	if err != nil {
+		return nil, "", err
+	}
+	o, err := c.send(ctx, r, &page)
+	if err != nil {
+		return nil, "", err
+	}
+	next, err = c.nextPage(path, o.header)
+	if err == nil && next == "" {
+		err = errors.New("the feed's answer has no Link to the next page: something in between may remove it")
+	}
+	return page.value, next, err
 }
 
 // Event reads an event.

@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"net/http"
 	"net/url"
 	"os"
 	"strconv"
@@ -36,17 +35,15 @@ const (
 	mostWait   = 20  // seconds that a request waits for events
 )
 
-// page reads events after a sequence, and waits some seconds for the first one.
-func (f feed) page(ctx context.Context, after int64, wait int) ([]fedEvent, error) {
+// path returns the path of the page after a sequence, which waits some seconds for its first event.
+func (f feed) path(after int64, wait int) string {
 	query := url.Values{
 		"after": {strconv.FormatInt(after, 10)}, "limit": {strconv.Itoa(mostEvents)}, "wait": {strconv.Itoa(wait)},
 	}
 	if f.types != "" {
 		query.Set("types", f.types)
 	}
-	var page struct{ Events []fedEvent }
-	err := f.client.Do(ctx, http.MethodGet, "/v1/events?"+query.Encode(), nil, &page)
-	return page.Events, err
+	return "/v1/events?" + query.Encode()
 }
 
 // newest returns a sequence after which only later events come. The API has no question for it, so it
@@ -56,7 +53,7 @@ func (f feed) newest(ctx context.Context) (int64, error) {
 	low, high := int64(0), int64(1)<<53-1
 	for low < high {
 		middle := low + (high-low)/2
-		events, err := f.page(ctx, middle, 0)
+		events, _, err := client.EventPage[fedEvent](ctx, f.client, f.path(middle, 0))
 		switch n := len(events); {
 		case err != nil:
 			return 0, err
@@ -74,10 +71,11 @@ func (f feed) newest(ctx context.Context) (int64, error) {
 // follow sends every event after a sequence to out until ctx ends. While the service does not answer it
 // tries again, and says so. It returns an error that no later attempt can change.
 func (f feed) follow(ctx context.Context, after int64, out chan<- rewards.Delivery) error {
-	for {
+	for path := f.path(after, mostWait); ; {
 		var events []fedEvent
+		var next string
 		err := persist(ctx, func() (err error) {
-			events, err = f.page(ctx, after, mostWait)
+			events, next, err = client.EventPage[fedEvent](ctx, f.client, path)
 			return err
 		})
 		if ctx.Err() != nil {
@@ -93,11 +91,11 @@ func (f feed) follow(ctx context.Context, after int64, out chan<- rewards.Delive
 			}
 			select {
 			case out <- webhook.NewForwarded(id, e.Type, e.Sequence, e.CreatedAt, e.Data):
-				after = e.Sequence
 			case <-ctx.Done():
 				return nil
 			}
 		}
+		path = next
 	}
 }
 

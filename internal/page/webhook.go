@@ -17,7 +17,8 @@ const maxDeliveries = 3
 type endpoint struct {
 	rewards.WebhookEndpoint
 
-	Next       *rewards.Event     // the oldest event that was not sent; nil: all were
+	Next       *rewards.Event     // the oldest event that was not sent; nil: all were, or it is Unclear
+	Unclear    bool               // the log must be read further to find Next
 	Deliveries []rewards.Delivery // those that wait, then those that failed, then the last that arrived
 }
 
@@ -63,6 +64,7 @@ func (h *handler) endpoints(ctx context.Context) ([]endpoint, error) {
 		if len(unsent.Events) > 0 {
 			list[i].Next = &unsent.Events[0]
 		}
+		list[i].Unclear = err != nil || list[i].Next == nil && unsent.More
 		for _, status := range []rewards.DeliveryStatus{
 			rewards.DeliveryPending, rewards.DeliveryFailed, rewards.DeliveryDelivered,
 		} {

@@ -1,11 +1,13 @@
 package page_test
 
 import (
+	"context"
 	"net/http"
 	"strings"
 	"testing"
 
 	"stockrewards/internal/rewards"
+	"stockrewards/internal/store"
 )
 
 // The page shows the endpoints of its app alone. Its button sends a test through the use case of the API.
@@ -48,5 +50,27 @@ func TestWebhooksAreShownAndTested(t *testing.T) {
 	wantWords(t, w.get(t, "/"), "disabled the address answered 410. Its events wait until you enable it.")
 	if a := w.ask(t, http.MethodPost, "/", "webhook="+mine.ID.String(), func(r *http.Request) { r.Header.Set("Sec-Fetch-Site", "cross-site") }); a.Code != http.StatusForbidden || nudged != 1 {
 		t.Errorf("another site's form: %d", a.Code)
+	}
+}
+
+// Where thousands of events of other types come first, the page does not say that no event waits.
+func TestWebhookBehindOtherTypes(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	e, err := w.CreateWebhookEndpoint(t.Context(), rewards.WebhookEndpoint{
+		AppID: w.App.ID, URL: "https://mine.example/", Secret: rewards.SealedSecret("sealed"), Types: rewards.EventRewardFailed,
+	})
+	check(t, err)
+	check(t, w.engine.Write(t.Context(), func(ctx context.Context, tx store.Tx) error {
+		_, err := tx.Exec(ctx, `INSERT INTO events (app_id, last, types, subject, positions, at)
+			WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 5000)
+			SELECT ?1, ?2 + i, ?3, ?4, ?5, 0 FROM n`,
+			w.App.ID[:], e.Cursor, int64(rewards.EventReversalCompleted), []byte("subject"), []byte{})
+		return err
+	}))
+	html := w.get(t, "/")
+	wantWords(t, html, "Whether an event waits to be sent is not known yet.")
+	if strings.Contains(html, "No event waits") {
+		t.Error("the page says that no event waits")
 	}
 }

@@ -9,7 +9,7 @@ type DeliveryStatus int
 const (
 	DeliveryPending   DeliveryStatus = iota + 1 // it will be tried
 	DeliveryDelivered                           // the receiver accepted it
-	DeliveryFailed                              // every retry failed
+	DeliveryFailed                              // every retry failed, or a test was answered 410
 )
 
 // String returns the status as clients see it.
@@ -111,7 +111,7 @@ func (d Delivery) After(a WebhookAnswer, at time.Time, schedule []time.Duration,
 		d.Status, d.Body, d.Answer = DeliveryDelivered, nil, ""
 	case a.Gone() && !d.Test():
 		d.Status = DeliveryPending // it comes again when the endpoint is enabled
-	case d.Attempts > len(schedule):
+	case a.Gone(), d.Attempts > len(schedule): // a test would be retried although the endpoint is disabled
 		d.Status = DeliveryFailed
 	default:
 		pause := max(schedule[d.Attempts-1], min(a.RetryAfter, maxRetryAfter))
@@ -132,6 +132,16 @@ type WebhookProgress struct {
 func (p WebhookProgress) Tests() (list []Delivery) {
 	for _, d := range p.Deliveries {
 		if d.Test() {
+			list = append(list, d)
+		}
+	}
+	return list
+}
+
+// Waiting returns the deliveries of events that wait for a retry.
+func (p WebhookProgress) Waiting() (list []Delivery) {
+	for _, d := range p.Deliveries {
+		if d.Status == DeliveryPending && !d.Test() {
 			list = append(list, d)
 		}
 	}

@@ -146,8 +146,8 @@ func TestDeliveryAfter(t *testing.T) {
 	if d := after(1, rewards.WebhookAnswer{StatusCode: 410}); d.Status != rewards.DeliveryPending || !d.NextAt.IsZero() {
 		t.Errorf("410: %+v, want pending until the endpoint is enabled", d)
 	}
-	if d := after(-1, rewards.WebhookAnswer{StatusCode: 410}); d.NextAt.IsZero() {
-		t.Errorf("410 to a test: %+v, want a retry later", d)
+	if d := after(-1, rewards.WebhookAnswer{StatusCode: 410}); d.Status != rewards.DeliveryFailed || !d.NextAt.IsZero() {
+		t.Errorf("410 to a test: %+v, want failed at once", d)
 	}
 	for asked, want := range map[time.Duration]time.Duration{
 		0: time.Second, time.Millisecond: time.Second, time.Minute: time.Minute, 48 * time.Hour: 24 * time.Hour,

@@ -52,19 +52,28 @@ func deliveryRow(d rewards.Delivery) []any {
 
 // saveDeliveries inserts or replaces deliveries.
 func saveDeliveries(ctx context.Context, tx Tx, list []rewards.Delivery) error {
+	return insertDeliveries(ctx, tx, list, ` DO UPDATE SET number = excluded.number,
+		status = excluded.status, attempts = excluded.attempts, status_code = excluded.status_code,
+		error = excluded.error, answer = excluded.answer, tried_at = excluded.tried_at, next_at = excluded.next_at,
+		body = excluded.body`)
+}
+
+// addDeliveries inserts the deliveries that are not stored.
+func addDeliveries(ctx context.Context, tx Tx, list []rewards.Delivery) error {
+	return insertDeliveries(ctx, tx, list, ` DO NOTHING`)
+}
+
+func insertDeliveries(ctx context.Context, tx Tx, list []rewards.Delivery, orElse string) error {
 	rows := make([][]any, len(list))
 	for i, d := range list {
 		rows[i] = deliveryRow(d)
 	}
-	const replace = ` ON CONFLICT (app_id, endpoint_id, sequence) DO UPDATE SET number = excluded.number,
-		status = excluded.status, attempts = excluded.attempts, status_code = excluded.status_code,
-		error = excluded.error, answer = excluded.answer, tried_at = excluded.tried_at, next_at = excluded.next_at,
-		body = excluded.body`
+	orElse = ` ON CONFLICT (app_id, endpoint_id, sequence)` + orElse
 	_, err := execRows(ctx, tx, `INSERT INTO webhook_deliveries (`+deliveryColumns+`)
-		VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14)`+replace,
+		VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14)`+orElse,
 		`INSERT INTO webhook_deliveries (`+deliveryColumns+`) SELECT * FROM unnest(?1::bytea[], ?2::bytea[],
 		?3::bigint[], ?4::bytea[], ?5::text[], ?6::bigint[], ?7::bigint[], ?8::bigint[], ?9::bigint[], ?10::text[],
-		?11::text[], ?12::bigint[], ?13::bigint[], ?14::bytea[])`+replace, rows)
+		?11::text[], ?12::bigint[], ?13::bigint[], ?14::bytea[])`+orElse, rows)
 	return err
 }
 

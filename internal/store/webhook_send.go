@@ -50,6 +50,15 @@ func (s *Store) PendingAfterCursor(ctx context.Context, e rewards.WebhookEndpoin
 		WHERE app_id = ?1 AND endpoint_id = ?2 AND sequence > ?3 AND `+isPending, e.AppID[:], e.ID[:], e.Cursor)
 }
 
+// NewestDelivery returns the newest sequence of an endpoint's deliveries; 0 without one.
+func (s *Store) NewestDelivery(ctx context.Context, e rewards.WebhookEndpoint) (sequence int64, err error) {
+	return read(ctx, s, func(ctx context.Context, tx Tx) (sequence int64, err error) {
+		_, err = fetchValues(ctx, only(tx), []any{&sequence}, `SELECT sequence FROM webhook_deliveries
+			WHERE app_id = ?1 AND endpoint_id = ?2 ORDER BY sequence DESC LIMIT 1`, e.AppID[:], e.ID[:])
+		return sequence, err
+	})
+}
+
 // DueDeliveries lists at most limit pending deliveries of an endpoint that are due, longest due first.
 // Of a disabled endpoint it lists only tests. next is when a later one is due; zero: none is.
 func (s *Store) DueDeliveries(
@@ -92,9 +101,9 @@ func dueTests(
 	return due, next, err
 }
 
-// SaveWebhooks stores what was sent to endpoints, in one transaction. It returns those of which
-// nothing was stored: another process has the shard now, or the endpoint was changed or deleted. What
-// became of the tests of a changed endpoint is stored all the same.
+// SaveWebhooks stores what was sent to endpoints, in one transaction. It returns the stale ones: another process has
+// the shard now, or the endpoint was changed or deleted. Nothing of them is stored, apart from two things of a changed
+// endpoint: what became of its tests, and deliveries that wait for their first retry, because their bodies must stay.
 func (s *Store) SaveWebhooks(
 	ctx context.Context, list []rewards.WebhookProgress,
 ) (stale map[rewards.WebhookEndpointID]bool, err error) {
@@ -115,7 +124,7 @@ func (s *Store) SaveWebhooks(
 			return err
 		}
 		var current []rewards.WebhookProgress
-		var tests []rewards.Delivery
+		var tests, waiting []rewards.Delivery
 		for _, p := range list {
 			shard := shards[p.Shard.Number]
 			version, exists := versions[p.Endpoint.ID]
@@ -124,11 +133,14 @@ func (s *Store) SaveWebhooks(
 				current = append(current, p)
 				continue
 			case mine && exists:
-				tests = append(tests, p.Tests()...)
+				tests, waiting = append(tests, p.Tests()...), append(waiting, p.Waiting()...)
 			}
 			stale[p.Endpoint.ID] = true
 		}
 		if err := saveDeliveries(ctx, tx, tests); err != nil {
+			return err
+		}
+		if err := addDeliveries(ctx, tx, waiting); err != nil { // the change may have reset a stored one
 			return err
 		}
 		return saveProgress(ctx, tx, current)

@@ -42,3 +42,50 @@ func TestEndpointsThatChangeAllTheTime(t *testing.T) {
 		}
 	})
 }
+
+// An endpoint that is changed right after a first attempt failed keeps the delivery: it is in the list at once, and its
+// retry has the body of the first attempt.
+func TestChangeAfterAFailedAttempt(t *testing.T) {
+	t.Parallel()
+	changes := map[string]func(*rewards.WebhookEndpoint){
+		"description": func(e *rewards.WebhookEndpoint) { e.Description = "changed" },
+		"disabled":    func(e *rewards.WebhookEndpoint) { e.Disable(rewards.DisabledByApp) },
+	}
+	for name, change := range changes {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			inWorld(t, func(t *testing.T, w *world) {
+				e := w.endpoint("https://a/", refuse)
+				d, stop := w.dispatch("one")
+				defer stop()
+				apply := func(change func(*rewards.WebhookEndpoint)) {
+					t.Helper()
+					_, err := w.ChangeWebhookEndpoint(t.Context(), e.AppID, e.ID, change)
+					check(t, err)
+					d.Nudge()
+				}
+				time.Sleep(1500 * time.Millisecond)
+				w.events(2)
+				d.Nudge()
+				time.Sleep(50 * time.Millisecond)
+				attempts := len(w.received("https://a/"))
+				apply(change)
+				w.data = []byte(`{"changed":true}`)
+				time.Sleep(2 * time.Second)
+				if counts := w.statuses(e); attempts == 0 || counts[rewards.DeliveryPending] < attempts {
+					t.Errorf("stored: %v, want what was attempted %d times", counts, attempts)
+				}
+				apply((*rewards.WebhookEndpoint).Enable)
+				time.Sleep(time.Minute)
+				bodies := make(map[rewards.EventID]string)
+				for n, r := range w.received("https://a/") {
+					if first, known := bodies[r.ID]; known && first != string(r.Body) {
+						t.Errorf("request %d has the body %s, the first attempt had %s", n, r.Body, first)
+					} else if !known {
+						bodies[r.ID] = string(r.Body)
+					}
+				}
+			})
+		})
+	}
+}

@@ -38,6 +38,7 @@ type courier struct {
 	read     int64           // the sequence up to which events were read
 	queue    []rewards.Event // read, not started
 	skip     []int64         // sequences, ascending: their first attempt was made before this courier began
+	known    int64           // the newest sequence of a delivery that was stored before this courier began
 	due      []rewards.Delivery
 	nextDue  time.Time
 	inFlight int
@@ -265,7 +266,7 @@ func (c *courier) finish(r result) {
 	c.adapt(r)
 	c.e.Answered(r.answer, r.at)
 	d := r.delivery.After(r.answer, r.at, c.d.schedule, c.d.random)
-	c.unsaved.put(d)
+	c.unsaved.put(outcome{d, r.first != nil && d.Sequence > c.known})
 	if d.Status == rewards.DeliveryPending && !d.NextAt.IsZero() {
 		c.urgent = c.urgent || d.NextAt.Before(c.saved.Add(saveEvery+tick))
 		if d.NextAt.Before(c.nextDue) {

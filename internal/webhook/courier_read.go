@@ -8,11 +8,14 @@ import (
 	"stockrewards/internal/rewards"
 )
 
-// begin reads which events after the cursor have had their first attempt.
+// begin reads which events after the cursor have had their first attempt, and which may have had one.
 func (c *courier) begin(ctx context.Context) bool {
 	list, err := c.d.store.PendingAfterCursor(ctx, c.e)
 	slices.Sort(list)
 	c.skip = list
+	if err == nil {
+		c.known, err = c.d.store.NewestDelivery(ctx, c.e)
+	}
 	c.d.report(ctx, "cannot read the deliveries of an endpoint", err)
 	return err == nil
 }

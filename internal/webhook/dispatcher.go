@@ -38,10 +38,12 @@ type Store interface {
 	PendingTests(ctx context.Context) ([]rewards.WebhookEndpointID, error)
 	// PendingAfterCursor lists the sequences after the cursor whose first attempt failed.
 	PendingAfterCursor(ctx context.Context, e rewards.WebhookEndpoint) ([]int64, error)
+	// NewestDelivery returns the newest sequence of an endpoint's stored deliveries; 0 without one.
+	NewestDelivery(ctx context.Context, e rewards.WebhookEndpoint) (int64, error)
 	// DueDeliveries lists pending deliveries that are due, and when the next one is.
 	DueDeliveries(ctx context.Context, e rewards.WebhookEndpoint, now time.Time, limit int) (
 		[]rewards.Delivery, time.Time, error)
-	// SaveWebhooks stores progress, except that of the stale endpoints, which it returns.
+	// SaveWebhooks stores progress and returns the stale endpoints. Of a changed one it stores tests and new retries.
 	SaveWebhooks(ctx context.Context, list []rewards.WebhookProgress) (map[rewards.WebhookEndpointID]bool, error)
 }
 
@@ -317,12 +319,12 @@ func (d *Dispatcher) readEndpoints(ctx, attempts context.Context) error {
 	return nil
 }
 
-// replace stops the courier of a changed endpoint, and stores what became of its tests.
+// replace stops the courier of a changed endpoint, and stores what became of its tests and what waits for a retry.
 func (d *Dispatcher) replace(ctx context.Context, c *courier) {
 	c.end()
-	if p := c.progress(d.now()); len(p.Tests()) > 0 {
+	if p := c.progress(d.now()); len(p.Tests()) > 0 || len(p.Waiting()) > 0 {
 		_, err := d.store.SaveWebhooks(ctx, []rewards.WebhookProgress{p})
-		d.report(ctx, "cannot store what became of tests", err)
+		d.report(ctx, "cannot store what was sent before a change", err)
 	}
 }
 

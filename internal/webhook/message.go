@@ -20,15 +20,15 @@ func message(eventType string, at time.Time, data []byte) []byte {
 // testMessage returns the body of a test.
 func testMessage(d rewards.Delivery) []byte { return message(d.Type, d.EventID.Time(), []byte("{}")) }
 
-// newestDelivered returns deliveries without the delivered ones that an endpoint would not keep. A test or a retry is
-// in the store already, as pending, so it stays.
-func newestDelivered(saving map[int64]rewards.Delivery) (list []rewards.Delivery) {
+// newestDelivered returns deliveries without the delivered ones that an endpoint would not keep. One that may be in the
+// store already, as pending or failed, stays.
+func newestDelivered(saving map[int64]outcome) (list []rewards.Delivery) {
 	var delivered []rewards.Delivery
-	for _, d := range saving {
-		if d.Status == rewards.DeliveryDelivered && d.Attempts == 1 && !d.Test() {
-			delivered = append(delivered, d)
+	for _, o := range saving {
+		if o.Status == rewards.DeliveryDelivered && o.fresh {
+			delivered = append(delivered, o.Delivery)
 		} else {
-			list = append(list, d)
+			list = append(list, o.Delivery)
 		}
 	}
 	slices.SortFunc(delivered, func(a, b rewards.Delivery) int {

@@ -7,15 +7,22 @@ import (
 	"stockrewards/internal/rewards"
 )
 
+// outcome is a delivery after an attempt.
+type outcome struct {
+	rewards.Delivery
+
+	fresh bool // the store had no row of it before the attempt
+}
+
 // outcomes are deliveries, by sequence, whose outcomes are not stored yet.
 type outcomes struct {
-	list  map[int64]rewards.Delivery
+	list  map[int64]outcome
 	bytes int
 }
 
-func newOutcomes() outcomes { return outcomes{list: make(map[int64]rewards.Delivery)} }
+func newOutcomes() outcomes { return outcomes{list: make(map[int64]outcome)} }
 
-func (o *outcomes) put(d rewards.Delivery) {
+func (o *outcomes) put(d outcome) {
 	o.bytes += d.Size() - o.list[d.Sequence].Size()
 	o.list[d.Sequence] = d
 }

@@ -68,3 +68,56 @@ func TestLeasesAreRenewedWhileMuchIsStored(t *testing.T) {
 		stop()
 	})
 }
+
+// Of more deliveries at once than an endpoint keeps, those with a stored row get their outcome: a row that stays pending
+// would be sent again, and one that stays failed would be wrong.
+func TestManyDeliveredAtOnceThatFailedBefore(t *testing.T) {
+	t.Parallel()
+	const refused, accepted = 40, 1000
+	disable := func(e *rewards.WebhookEndpoint) { e.Disable(rewards.DisabledByApp) }
+	replay := func(e *rewards.WebhookEndpoint) { e.ReplayFrom(0) }
+	for name, changes := range map[string][2]func(*rewards.WebhookEndpoint){ // before and after the events
+		"a replay":             {func(*rewards.WebhookEndpoint) {}, replay},
+		"disabled and enabled": {disable, (*rewards.WebhookEndpoint).Enable},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			inWorld(t, func(t *testing.T, w *world) {
+				w.schedule = []time.Duration{time.Second}
+				e := w.endpoint("https://a/", refuse)
+				d, stop := w.dispatch("one")
+				defer stop()
+				change := func(change func(*rewards.WebhookEndpoint)) {
+					t.Helper()
+					_, err := w.ChangeWebhookEndpoint(t.Context(), e.AppID, e.ID, change)
+					check(t, err)
+					d.Nudge()
+					time.Sleep(5 * time.Second)
+				}
+				time.Sleep(time.Second)
+				w.events(refused)
+				d.Nudge()
+				time.Sleep(10 * time.Minute)
+				if n := w.statuses(e)[rewards.DeliveryFailed]; n != refused {
+					t.Fatalf("%d deliveries failed, want %d", n, refused)
+				}
+				change(changes[0])
+				w.mu.Lock()
+				w.receivers["https://a/"] = accept
+				w.mu.Unlock()
+				w.events(accepted)
+				w.events(accepted)
+				d.Nudge()
+				time.Sleep(5 * time.Second)
+				before := len(w.received("https://a/"))
+				change(changes[1])
+				if counts := w.statuses(e); counts[rewards.DeliveryDelivered] < accepted || len(counts) != 1 {
+					t.Errorf("stored: %v, want all delivered", counts)
+				}
+				if n := len(w.received("https://a/")) - before; n != refused+2*accepted {
+					t.Errorf("%d requests, want %d", n, refused+2*accepted)
+				}
+			})
+		})
+	}
+}

@@ -19,6 +19,7 @@ func webhookContract() map[string]func(*testing.T, *World) {
 		"WebhookParts":      testWebhookParts,
 		"WebhookShards":     testShards,
 		"WebhookFence":      testWebhookFence,
+		"WebhookMeanwhile":  testChangedMeanwhile,
 		"WebhookSecrets":    testReseal,
 		"WebhookOperator":   testWebhookOperator,
 	}
@@ -161,6 +162,7 @@ func testDeliveries(t *testing.T, w *World) {
 	wantEqual(t, "pending after a cursor", []int64{4, 7}, read(t, func(ctx context.Context) ([]int64, error) {
 		return w.PendingAfterCursor(ctx, rewards.WebhookEndpoint{AppID: e.AppID, ID: e.ID, Cursor: 3})
 	}))
+	wantEqual(t, "the newest one", 9, read(t, func(ctx context.Context) (int64, error) { return w.NewestDelivery(ctx, e) }))
 	testOfDisabled(t, w, stored)
 	testReplay(t, w, e)
 	testTrim(t, w, e)
