@@ -60,7 +60,7 @@ func queryApps(ctx context.Context, tx Tx) ([]rewards.App, error) {
 	return fetchAll(ctx, tx, scanApp, `SELECT `+appColumns+` FROM apps ORDER BY id`)
 }
 
-// SetSuspended suspends or resumes an app, named by its id or name. It fails with CodeNotFound.
+// SetSuspended suspends or resumes an app, named by its id or name, and with it its webhooks. It fails with CodeNotFound.
 func (o *Operator) SetSuspended(ctx context.Context, app string, suspended bool) (rewards.App, error) {
 	var a rewards.App
 	err := o.change(ctx, func(ctx context.Context, tx Tx) (_ []rewards.Change, err error) {
@@ -69,8 +69,10 @@ func (o *Operator) SetSuspended(ctx context.Context, app string, suspended bool)
 		}
 		before := a.State()
 		a.Suspended = suspended
-		_, err = tx.Exec(ctx, `UPDATE apps SET suspended = ?2 WHERE id = ?1`, a.ID[:], flag(suspended))
-		return []rewards.Change{{Object: a.Object(), Before: before, After: a.State()}}, err
+		if _, err = tx.Exec(ctx, `UPDATE apps SET suspended = ?2 WHERE id = ?1`, a.ID[:], flag(suspended)); err != nil {
+			return nil, err
+		}
+		return []rewards.Change{{Object: a.Object(), Before: before, After: a.State()}}, countChange(ctx, tx)
 	})
 	return a, err
 }

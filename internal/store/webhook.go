@@ -211,7 +211,8 @@ func countChange(ctx context.Context, tx Tx) error {
 	return err
 }
 
-// WebhookChanges returns a string that differs after each change of an endpoint; "" before the first.
+// WebhookChanges returns a string that differs after each change of an endpoint, and after an app was suspended or
+// resumed; "" before the first.
 func (s *Store) WebhookChanges(ctx context.Context) (string, error) {
 	return s.readSetting(ctx, settingWebhookChanges)
 }

@@ -13,6 +13,12 @@ func (s *Store) AllWebhookEndpoints(ctx context.Context) ([]rewards.WebhookEndpo
 	return readAll(ctx, s, scanEndpoint, `SELECT `+endpointColumns+` FROM webhook_endpoints ORDER BY app_id, id`)
 }
 
+// SendingEndpoints lists the endpoints of apps that are not suspended, by app.
+func (s *Store) SendingEndpoints(ctx context.Context) ([]rewards.WebhookEndpoint, error) {
+	return readAll(ctx, s, scanEndpoint, `SELECT `+endpointColumns+` FROM webhook_endpoints
+		WHERE app_id NOT IN (SELECT id FROM apps WHERE suspended = 1) ORDER BY app_id, id`)
+}
+
 // NewestEvents returns the sequence of the newest event of each app that has an endpoint.
 func (s *Store) NewestEvents(ctx context.Context) (map[rewards.AppID]int64, error) {
 	newest := make(map[rewards.AppID]int64)

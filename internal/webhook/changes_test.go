@@ -89,3 +89,33 @@ func TestChangeAfterAFailedAttempt(t *testing.T) {
 		})
 	}
 }
+
+// The endpoints of a suspended app get nothing, and what waits for them waits until it is resumed.
+func TestSuspendedAppGetsNothing(t *testing.T) {
+	t.Parallel()
+	inWorld(t, func(t *testing.T, w *world) {
+		w.endpoint("https://a/", refuse)
+		d, stop := w.dispatch("one")
+		defer stop()
+		requests := func(when string, want int) {
+			t.Helper()
+			if n := len(w.received("https://a/")); n != want {
+				t.Errorf("%s: the receiver got %d requests, want %d", when, n, want)
+			}
+		}
+		suspend := func(suspended bool) {
+			t.Helper()
+			_, err := w.SetSuspended(t.Context(), w.App.Name, suspended)
+			check(t, err)
+			time.Sleep(time.Minute)
+		}
+		w.events(1)
+		d.Nudge()
+		time.Sleep(time.Second)
+		requests("before", 1)
+		suspend(true)
+		requests("while it is suspended", 1)
+		suspend(false)
+		requests("with its retry, after it was resumed", 2)
+	})
+}

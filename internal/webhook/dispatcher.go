@@ -18,10 +18,10 @@ import (
 
 // Store keeps endpoints, shards and deliveries, and has the log of events.
 type Store interface {
-	// WebhookChanges returns a string that differs after each change of an endpoint; "" before the first.
+	// WebhookChanges returns a string that differs after each change of what SendingEndpoints lists; "" before the first.
 	WebhookChanges(ctx context.Context) (string, error)
-	// AllWebhookEndpoints lists the endpoints of every app.
-	AllWebhookEndpoints(ctx context.Context) ([]rewards.WebhookEndpoint, error)
+	// SendingEndpoints lists the endpoints of every app that is not suspended.
+	SendingEndpoints(ctx context.Context) ([]rewards.WebhookEndpoint, error)
 	// TakeWebhookShards takes or renews this process's part of the shards, by number.
 	TakeWebhookShards(ctx context.Context, holder string, ttl time.Duration, force bool) (
 		map[int]rewards.WebhookShard, error)
@@ -269,7 +269,7 @@ func (d *Dispatcher) loseAll() {
 
 // readEndpoints starts couriers for new and changed endpoints and stops the others'.
 func (d *Dispatcher) readEndpoints(ctx, attempts context.Context) error {
-	list, err := d.store.AllWebhookEndpoints(ctx)
+	list, err := d.store.SendingEndpoints(ctx)
 	if err != nil {
 		return err
 	}
@@ -307,7 +307,7 @@ func (d *Dispatcher) readEndpoints(ctx, attempts context.Context) error {
 	}
 	for id, c := range d.couriers {
 		if !keep[id] {
-			c.end()
+			d.replace(ctx, c)
 			delete(d.couriers, id)
 		}
 	}
@@ -319,7 +319,7 @@ func (d *Dispatcher) readEndpoints(ctx, attempts context.Context) error {
 	return nil
 }
 
-// replace stops the courier of a changed endpoint, and stores what became of its tests and what waits for a retry.
+// replace stops the courier of an endpoint that was changed or belongs to a suspended app, and stores what became of its tests and what waits for a retry.
 func (d *Dispatcher) replace(ctx context.Context, c *courier) {
 	c.end()
 	if p := c.progress(d.now()); len(p.Tests()) > 0 || len(p.Waiting()) > 0 {

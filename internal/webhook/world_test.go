@@ -111,10 +111,10 @@ func (w *world) EventsAfter(
 	return page, err
 }
 
-// AllWebhookEndpoints implements webhook.Store.
-func (w *world) AllWebhookEndpoints(ctx context.Context) ([]rewards.WebhookEndpoint, error) {
+// SendingEndpoints implements webhook.Store.
+func (w *world) SendingEndpoints(ctx context.Context) ([]rewards.WebhookEndpoint, error) {
 	w.listed.Add(1)
-	return w.World.AllWebhookEndpoints(ctx)
+	return w.World.SendingEndpoints(ctx)
 }
 
 // SaveWebhooks implements webhook.Store.
