@@ -60,7 +60,8 @@ func queryApps(ctx context.Context, tx Tx) ([]rewards.App, error) {
 	return fetchAll(ctx, tx, scanApp, `SELECT `+appColumns+` FROM apps ORDER BY id`)
 }
 
-// SetSuspended suspends or resumes an app, named by its id or name, and with it its webhooks. It fails with CodeNotFound.
+// SetSuspended suspends or resumes an app, named by its id or name, and with it its webhooks. It fails with
+// CodeNotFound.
 func (o *Operator) SetSuspended(ctx context.Context, app string, suspended bool) (rewards.App, error) {
 	var a rewards.App
 	err := o.change(ctx, func(ctx context.Context, tx Tx) (_ []rewards.Change, err error) {

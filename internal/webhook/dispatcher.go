@@ -18,7 +18,7 @@ import (
 
 // Store keeps endpoints, shards and deliveries, and has the log of events.
 type Store interface {
-	// WebhookChanges returns a string that differs after each change of what SendingEndpoints lists; "" before the first.
+	// WebhookChanges returns a string that differs after each change of SendingEndpoints; "" before the first.
 	WebhookChanges(ctx context.Context) (string, error)
 	// SendingEndpoints lists the endpoints of every app that is not suspended.
 	SendingEndpoints(ctx context.Context) ([]rewards.WebhookEndpoint, error)
@@ -319,7 +319,8 @@ func (d *Dispatcher) readEndpoints(ctx, attempts context.Context) error {
 	return nil
 }
 
-// replace stops the courier of an endpoint that was changed or belongs to a suspended app, and stores what became of its tests and what waits for a retry.
+// replace stops the courier of an endpoint that was changed, or whose app was suspended. It stores what became of its
+// tests and what waits for a retry.
 func (d *Dispatcher) replace(ctx context.Context, c *courier) {
 	c.end()
 	if p := c.progress(d.now()); len(p.Tests()) > 0 || len(p.Waiting()) > 0 {
