@@ -199,7 +199,7 @@ func (w *Worker) readPage(ctx context.Context, clock rewards.MarketClock) error 
 	return nil
 }
 
-// pageFailed starts the reading over, after a pause that grows until a reading is complete. The first failure is logged.
+// pageFailed starts the reading over, after a pause that grows until a reading is complete. It logs the first failure.
 func (w *Worker) pageFailed(ctx context.Context, now time.Time, err error) {
 	a := &w.actions
 	if a.trouble == "" && ctx.Err() == nil {

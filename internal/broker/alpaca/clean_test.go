@@ -102,7 +102,7 @@ func TestErrorsHideCredentials(t *testing.T) {
 		Submit(t.Context(), request())
 	wantError(t, err, rewards.BrokerDuplicate, "")
 	o := alpaca.Options{KeyID: keyID, SecretKey: secretKey, Transport: roundTrip(func(*http.Request) (*http.Response, error) {
-		return &http.Response{StatusCode: 404, Status: "404 " + strings.Repeat("-", 180) + secretKey, Body: http.NoBody}, nil
+		return &http.Response{StatusCode: http.StatusNotFound, Status: "404 " + strings.Repeat("-", 180) + secretKey, Body: http.NoBody}, nil
 	})}
 	_, _, err = alpaca.New(o).Activities(t.Context(), "", time.Time{}, "")
 	wantHidden(t, err.Error())

@@ -73,7 +73,9 @@ func (c *Client) oneOrder(clientOrderID string) func(wireOrder) (rewards.BrokerO
 }
 
 // matching returns a reader of an answer that fails unless is accepts the order; member names what that compares.
-func (c *Client) matching(is func(rewards.BrokerOrder) bool, member string) func(wireOrder) (rewards.BrokerOrder, error) {
+func (c *Client) matching(
+	is func(rewards.BrokerOrder) bool, member string,
+) func(wireOrder) (rewards.BrokerOrder, error) {
 	return func(w wireOrder) (rewards.BrokerOrder, error) {
 		o, err := c.readOrder(w)
 		if err == nil && !is(o) {
@@ -136,8 +138,8 @@ func (c *Client) orderPage(ctx context.Context, after time.Time) ([]rewards.Brok
 	}, list(ordersPerPage, c.readOrders))
 }
 
-// readOrders reads the entries of a list of orders. One that cannot be read has a Problem, and its client order id as far
-// as that can be read, because an order with our prefix must not go unnoticed.
+// readOrders reads the entries of a list of orders. One that cannot be read has a Problem. It keeps its client order id
+// if possible, because an order with our prefix must not go unnoticed.
 func (c *Client) readOrders(raw []jsontext.Value) ([]rewards.BrokerOrder, error) {
 	page := make([]rewards.BrokerOrder, len(raw))
 	for i, value := range raw {
@@ -160,7 +162,7 @@ func laxly(value jsontext.Value) string {
 	var w struct {
 		ClientOrderID string `json:"client_order_id"`
 	}
-	if json.Unmarshal(value, &w, lax) != nil {
+	if json.Unmarshal(value, &w, lax()) != nil {
 		return ""
 	}
 	return w.ClientOrderID

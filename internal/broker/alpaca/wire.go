@@ -19,16 +19,18 @@ var (
 	errEmpty    = errors.New("no JSON value")
 	errNoList   = errors.New("not a list")
 	errMore     = errors.New("unexpected data after the list")
-
-	// lax is how a list is split into its entries. Odd strings and repeated members are the problem of one entry.
-	lax = json.JoinOptions(jsontext.AllowInvalidUTF8(true), jsontext.AllowDuplicateNames(true))
 )
+
+// lax is how a list is split into its entries. Odd strings and repeated members are the problem of one entry.
+func lax() json.Options {
+	return json.JoinOptions(jsontext.AllowInvalidUTF8(true), jsontext.AllowDuplicateNames(true))
+}
 
 // object returns a function that decodes an answer with one JSON value, and reads it.
 func object[W, T any](read func(W) (T, error)) func(body []byte) (T, error) {
 	return func(body []byte) (answer T, err error) {
 		var decoded W
-		if err = decode(body, &decoded); err != nil {
+		if err := decode(body, &decoded); err != nil {
 			return answer, err
 		}
 		return read(decoded)
@@ -38,7 +40,7 @@ func object[W, T any](read func(W) (T, error)) func(body []byte) (T, error) {
 // list returns a function that splits an answer with a list of at most this number of entries, and reads them.
 func list[T any](most int, read func([]jsontext.Value) (T, error)) func(body []byte) (T, error) {
 	return func(body []byte) (answer T, err error) {
-		d := jsontext.NewDecoder(bytes.NewBuffer(body), lax)
+		d := jsontext.NewDecoder(bytes.NewBuffer(body), lax())
 		raw, err := entries(d, most)
 		if err != nil {
 			return answer, err
