@@ -3,6 +3,7 @@ package fulfillment
 import (
 	"context"
 	"errors"
+	"log/slog"
 	"slices"
 	"time"
 
@@ -12,14 +13,13 @@ import (
 // The announcements of corporate actions are read one page in a step, so that a slow broker
 // delays one step by at most pagePatience.
 const (
-	announceEvery = 15 * time.Second // between two pages
+	announceEvery = 15 * time.Second // between two pages, while those of the last evening are known
 	announceRetry = 2 * time.Second  // doubles up to announceEvery
 	pagePatience  = 5 * time.Second
 	openEvery     = time.Second // how soon an operator's decision is seen
 
 	daysBack  = 10 // of the process date: late announcements
 	daysAhead = 90
-	maxPages  = 200 // a longer list counts as endless and fails
 
 	// missedReadings is how many complete readings in a row must miss an action before it
 	// counts as withdrawn: pages may shift while they are read.
@@ -35,7 +35,7 @@ type actionWatch struct {
 	nextPage time.Time // ours
 	retry    time.Duration
 	readAt   time.Time // the broker's, of the last complete reading; zero: never
-	trouble  string    // why the last page could not be read; "" when it could
+	trouble  string    // why the last reading failed; "" when it was complete
 	denied   bool      // the broker offers no announcements
 	missed   map[string]int
 
@@ -55,8 +55,7 @@ type actionWatch struct {
 // reading is a list of announcements of which some pages have been read.
 type reading struct {
 	from, to rewards.Date
-	token    string
-	pages    int
+	pages    pages
 	list     []rewards.Announcement
 }
 
@@ -84,10 +83,11 @@ func (a *actionWatch) suspects(id rewards.AssetID) bool { return a.positions.sus
 
 // pause is how long to wait for the next page.
 func (a *actionWatch) pause(now time.Time) time.Duration {
-	if a.trouble == "" {
-		return nudgeWait
+	wait := a.reading.pages.wait(now)
+	if a.trouble != "" {
+		wait = max(wait, a.nextPage.Sub(now))
 	}
-	return max(nudgeWait, min(idleWait, a.nextPage.Sub(now)))
+	return max(nudgeWait, min(idleWait, wait))
 }
 
 // watchActions reads what is due of announcements and positions, and begins the holds that are
@@ -159,46 +159,52 @@ func (w *Worker) readOpen(ctx context.Context, clock rewards.MarketClock) error 
 	return err
 }
 
-// readPage reads the next page of announcements when it is due: at once while those of the last
+// readPage reads the next page of announcements when it is due: at once, but for long lists, while those of the last
 // evening are not read.
 func (w *Worker) readPage(ctx context.Context, clock rewards.MarketClock) error {
 	a, now := &w.actions, w.now()
+	current := a.current(clock.Now)
 	wait := a.nextPage.Sub(now)
-	if wait > 0 && wait <= announceEvery && (a.trouble != "" || a.current(clock.Now)) {
+	if wait > 0 && wait <= announceEvery && (a.trouble != "" || current) || a.reading.pages.wait(now) > 0 {
 		return nil
 	}
 	r := a.reading
-	if today := rewards.DateOf(clock.Now); r.token == "" || r.from != today.Plus(-daysBack) {
+	if today := rewards.DateOf(clock.Now); r.pages.token == "" || r.from != today.Plus(-daysBack) {
 		r = reading{from: today.Plus(-daysBack), to: today.Plus(daysAhead)}
 	}
-	ctx, cancel := context.WithTimeout(ctx, pagePatience)
+	within, cancel := context.WithTimeout(ctx, pagePatience)
 	defer cancel()
-	page, next, err := w.broker.Announcements(ctx, r.from, r.to, r.token)
-	if err == nil && r.pages >= maxPages {
-		err = errors.New("the list does not end")
+	page, next, err := w.broker.Announcements(within, r.from, r.to, r.pages.token)
+	if err == nil {
+		err = r.pages.turn(next, now)
 	}
 	if err != nil {
-		w.pageFailed(now, err)
+		w.pageFailed(ctx, now, err)
 		return nil // it has its alarm
 	}
-	r.token, r.pages, r.list = next, r.pages+1, append(r.list, page...)
-	a.reading, a.nextPage, a.retry = r, now.Add(announceEvery), 0
+	r.list = append(r.list, page...)
 	if next != "" {
-		a.trouble = ""
+		if a.reading, a.nextPage = r, now; current {
+			a.nextPage = now.Add(announceEvery)
+		}
 		return nil
 	}
 	a.reading = reading{}
-	if err := w.takeAnnouncements(ctx, r, clock); err != nil {
-		w.pageFailed(now, err)
+	if err := w.takeAnnouncements(within, r, clock); err != nil {
+		w.pageFailed(ctx, now, err)
 		return err
 	}
 	a.readAt, a.trouble, a.denied = clock.Now, "", false
+	a.nextPage, a.retry = now.Add(announceEvery), 0
 	return nil
 }
 
-// pageFailed starts the reading over, after a pause.
-func (w *Worker) pageFailed(now time.Time, err error) {
+// pageFailed starts the reading over, after a pause that grows until a reading is complete. It logs the first failure.
+func (w *Worker) pageFailed(ctx context.Context, now time.Time, err error) {
 	a := &w.actions
+	if a.trouble == "" && ctx.Err() == nil {
+		w.log.WarnContext(ctx, "cannot read corporate actions; retrying", slog.Any("error", err))
+	}
 	a.retry = min(max(2*a.retry, announceRetry), announceEvery)
 	a.reading, a.nextPage, a.trouble = reading{}, now.Add(a.retry), err.Error()
 	offered := a.denied || a.readAt.IsZero() // what was read once is offered: something between answers

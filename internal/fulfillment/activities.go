@@ -3,6 +3,7 @@ package fulfillment
 import (
 	"context"
 	"errors"
+	"log/slog"
 	"slices"
 	"time"
 
@@ -29,15 +30,22 @@ type activityWatch struct {
 	filled  time.Time // the same of fills
 	after   time.Time // the broker's, from when the reading under way covers
 	begun   time.Time // the broker's, of its beginning
-	token   string
-	pages   int
-	since   time.Time           // ours, since when reading them fails
-	trouble string              // why the last page could not be read; "" when it could
-	ofFills bool                // the trouble is that of fills
+	pages   pages
+	others  outage              // of reading all but fills
+	ofFills outage              // of reading fills
 	number  int64               // of the reading under way, or of the last one
 	read    int64               // number of the last complete reading of the others
 	seen    map[string]evidence // by action
 }
+
+// outage is why a list cannot be read to its end, and since when.
+type outage struct {
+	since time.Time // ours
+	why   string    // "" when it was read
+}
+
+// lasts reports whether the outage is due for an alarm.
+func (o outage) lasts(now time.Time) bool { return o.why != "" && now.Sub(o.since) > activitiesSilence }
 
 // evidence is a difference between the positions and the store that may show an action, and when it was first seen.
 type evidence struct {
@@ -64,7 +72,7 @@ func (a *activityWatch) covers(action string, s rewards.Standing, now time.Time)
 // begin begins a reading at the broker's time now. There are many fills, of which only corrections matter: what came
 // before the first reading is found by comparing orders.
 func (a *activityWatch) begin(now time.Time) {
-	a.begun, a.pages, a.number = now, 0, a.number+1
+	a.begun, a.pages, a.number = now, pages{}, a.number+1
 	switch {
 	case a.fills && a.filled.IsZero():
 		a.after = now.Add(-fillsAgain)
@@ -81,6 +89,7 @@ func (a *activityWatch) begin(now time.Time) {
 
 // end ends a reading: that of fills follows the one of all others, once a minute.
 func (a *activityWatch) end() {
+	*a.outage() = outage{}
 	if a.fills {
 		a.filled, a.fills = a.begun, false
 		return
@@ -89,19 +98,27 @@ func (a *activityWatch) end() {
 	a.readAt, a.fills = a.begun, a.begun.Sub(a.filled) >= activitiesEvery
 }
 
-// errEndless is that of a list with too many pages.
-var errEndless = errors.New("the list does not end")
-
-// fail starts the readings over. When there are too many fills, the next reading covers the last minutes only, so that
-// it does not grow for ever.
-func (a *activityWatch) fail(now time.Time, err error) {
-	if a.trouble == "" {
-		a.since = now
+// outage is that of what is being read.
+func (a *activityWatch) outage() *outage {
+	if a.fills {
+		return &a.ofFills
 	}
+	return &a.others
+}
+
+// fail starts the readings over, and reports whether the last one of this kind succeeded. When there are too many
+// fills, the next reading covers the last minutes only, so that it does not grow for ever.
+func (a *activityWatch) fail(now time.Time, err error) (begins bool) {
+	o := a.outage()
+	if begins = o.why == ""; begins {
+		o.since = now
+	}
+	o.why = err.Error()
 	if a.fills && errors.Is(err, errEndless) {
 		a.filled = time.Time{}
 	}
-	a.ofFills, a.token, a.fills, a.trouble = a.fills, "", false, err.Error()
+	a.pages, a.fills = pages{}, false
+	return begins
 }
 
 // category is what is being read.
@@ -123,34 +140,31 @@ func (w *Worker) expectsCash(clock rewards.MarketClock) bool {
 // it as it came.
 func (w *Worker) readActivities(ctx context.Context, clock rewards.MarketClock) error {
 	a, now := &w.actions.activities, w.now()
-	if a.trouble != "" && now.Sub(a.since) > activitiesSilence {
-		missing := "; dividends and the cash of mergers are not shared"
-		if a.ofFills {
-			missing = "; corrections of fills are booked later"
-		}
-		w.alarms.raise(rewards.AlarmActivitiesUnknown,
-			"cannot read the broker's account activities: "+a.trouble+missing)
+	switch {
+	case a.others.lasts(now):
+		w.alarms.raise(rewards.AlarmActivitiesUnknown, cannotReadActivities+": "+a.others.why+
+			"; dividends and the cash of mergers are not shared")
+	case a.ofFills.lasts(now):
+		w.alarms.raise(rewards.AlarmActivitiesUnknown, cannotReadActivities+": "+a.ofFills.why+
+			"; corrections of fills are booked later")
 	}
 	every := activitiesEvery
 	if w.expectsCash(clock) || w.anyDue(clock) {
 		every = activitiesSoon
 	}
-	if wait := a.next.Sub(now); wait > 0 && wait <= every && a.token == "" && !a.fills {
+	if wait := a.next.Sub(now); wait > 0 && wait <= every && a.pages.token == "" && !a.fills || a.pages.wait(now) > 0 {
 		return nil
 	}
 	a.next = now.Add(every)
-	if a.token == "" {
+	if a.pages.token == "" {
 		a.begin(clock.Now)
 	}
 	within, cancel := context.WithTimeout(ctx, pagePatience)
 	defer cancel()
-	page, next, err := w.broker.Activities(within, a.category(), a.after, a.token)
-	if err == nil && a.pages >= maxPages {
-		err = errEndless
-	}
+	page, next, err := w.broker.Activities(within, a.category(), a.after, a.pages.token)
 	if err != nil {
-		a.fail(now, err)
-		return nil // it has its alarm
+		w.activitiesFailed(ctx, err)
+		return nil
 	}
 	var kept []rewards.Activity
 	for _, n := range page {
@@ -169,14 +183,21 @@ func (w *Worker) readActivities(ctx context.Context, clock rewards.MarketClock) 
 			return err
 		}
 	}
-	a.token, a.pages = next, a.pages+1
-	if a.ofFills == a.fills {
-		a.trouble = ""
-	}
-	if next == "" {
+	if err := a.pages.turn(next, now); err != nil {
+		w.activitiesFailed(ctx, err)
+	} else if next == "" {
 		a.end()
 	}
 	return nil
+}
+
+const cannotReadActivities = "cannot read the broker's account activities"
+
+// activitiesFailed ends a reading that failed. It is logged once; when it lasts, it has its alarm.
+func (w *Worker) activitiesFailed(ctx context.Context, err error) {
+	if w.actions.activities.fail(w.now(), err) && ctx.Err() == nil {
+		w.log.WarnContext(ctx, cannotReadActivities+"; retrying", slog.Any("error", err))
+	}
 }
 
 // basisPart is the part of the cost basis that a spin-off moves, by the prices that the broker's

@@ -13,7 +13,7 @@ import (
 
 // Account reads the account of the credentials.
 func (c *Client) Account(ctx context.Context) (rewards.BrokerAccount, error) {
-	return ask(ctx, c, call{operation: opAccount, host: c.trading, path: "/v2/account"}, readAccount)
+	return ask(ctx, c, call{operation: opAccount, host: c.trading, path: "/v2/account"}, object(c.readAccount))
 }
 
 type wireAccount struct {
@@ -26,7 +26,7 @@ type wireAccount struct {
 	Suspended   bool   `json:"trade_suspended_by_user"`
 }
 
-func readAccount(w wireAccount) (rewards.BrokerAccount, error) {
+func (c *Client) readAccount(w wireAccount) (rewards.BrokerAccount, error) {
 	power, err := w.BuyingPower.roundedUSD()
 	if errors.Is(err, errMissing) { // only id and status are required (Trading API: Account)
 		err = nil
@@ -38,7 +38,7 @@ func readAccount(w wireAccount) (rewards.BrokerAccount, error) {
 		return rewards.BrokerAccount{}, err
 	}
 	return rewards.BrokerAccount{
-		ID: w.ID, Number: w.Number, Status: w.Status, BuyingPower: power,
+		ID: c.clean(w.ID), Number: c.clean(w.Number), Status: c.clean(w.Status), BuyingPower: power,
 		Blocked: w.Trading || w.Account || w.Suspended,
 	}, nil
 }
@@ -48,7 +48,7 @@ func readAccount(w wireAccount) (rewards.BrokerAccount, error) {
 func (c *Client) Positions(ctx context.Context) ([]rewards.Position, error) {
 	return ask(ctx, c, call{
 		operation: opPositions, host: c.trading, path: "/v2/positions", maxBody: maxListBody,
-	}, readPositions)
+	}, list(maxListed, c.readPositions))
 }
 
 type wirePosition struct {
@@ -57,17 +57,21 @@ type wirePosition struct {
 	Qty     number `json:"qty"`
 }
 
-func readPositions(list []wirePosition) ([]rewards.Position, error) {
-	positions := make([]rewards.Position, len(list))
-	for i, w := range list {
+func (c *Client) readPositions(raw []jsontext.Value) ([]rewards.Position, error) {
+	positions := make([]rewards.Position, len(raw))
+	for i, value := range raw {
+		var w wirePosition
+		if err := decode(value, &w); err != nil {
+			return nil, fmt.Errorf("position: %w", err)
+		}
 		qty, err := money.ParseShares(string(w.Qty))
 		if err == nil && w.Symbol == "" {
 			err = errors.New("no symbol")
 		}
 		if err != nil {
-			return nil, fmt.Errorf("position %s: %w", clean(w.Symbol), err)
+			return nil, fmt.Errorf("position %s: %w", c.clean(w.Symbol), err)
 		}
-		positions[i] = rewards.Position{AssetID: w.AssetID, Symbol: w.Symbol, Qty: qty}
+		positions[i] = rewards.Position{AssetID: c.clean(w.AssetID), Symbol: c.clean(w.Symbol), Qty: qty}
 	}
 	return positions, nil
 }
@@ -77,10 +81,10 @@ func (c *Client) Assets(ctx context.Context) ([]rewards.BrokerAsset, error) {
 	return ask(ctx, c, call{
 		operation: opAssets, host: c.trading, path: "/v2/assets", maxBody: maxListBody,
 		query: map[string][]string{"status": {"active"}, "asset_class": {"us_equity"}},
-	}, readAssets)
+	}, list(maxListed, c.readAssets))
 }
 
-func readAssets(raw []jsontext.Value) ([]rewards.BrokerAsset, error) {
+func (c *Client) readAssets(raw []jsontext.Value) ([]rewards.BrokerAsset, error) {
 	assets := make([]rewards.BrokerAsset, 0, len(raw))
 	for _, value := range raw {
 		var w wireAsset
@@ -88,7 +92,7 @@ func readAssets(raw []jsontext.Value) ([]rewards.BrokerAsset, error) {
 			continue
 		}
 		assets = append(assets, rewards.BrokerAsset{
-			ID: w.ID, Symbol: w.Symbol, Name: w.Name, Exchange: w.Exchange,
+			ID: c.clean(w.ID), Symbol: c.clean(w.Symbol), Name: c.clean(w.Name), Exchange: c.clean(w.Exchange),
 			Active: w.Status == "active", Tradable: w.Tradable, Fractionable: w.Fractionable,
 		})
 	}

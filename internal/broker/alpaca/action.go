@@ -31,9 +31,9 @@ func (c *Client) Announcements(
 		query.Set("page_token", token)
 	}
 	p, err := ask(ctx, c, call{
-		operation: opActions, host: c.data, path: "/v1/corporate-actions", query: query, maxBody: maxListBody,
+		operation: opActions, host: c.data, path: "/v1/corporate-actions", query: query, maxBody: maxPageBody,
 		optional: true,
-	}, readActions)
+	}, object(c.readActions))
 	if err == nil && p.next == token && token != "" {
 		err = c.unreadable(opActions, errors.New("the next page is the same page"))
 	}
@@ -46,18 +46,30 @@ type actionPage struct {
 }
 
 type wireActions struct {
-	Groups map[string][]jsontext.Value `json:"corporate_actions"`
-	Next   string                      `json:"next_page_token"` // null on the last page
+	Groups map[string]actionGroup `json:"corporate_actions"`
+	Next   string                 `json:"next_page_token"` // null on the last page
 }
 
-func readActions(w wireActions) (actionPage, error) {
+// actionGroup are the announcements of one type, at most a page of them.
+type actionGroup []jsontext.Value
+
+// UnmarshalJSONFrom reads a list.
+func (g *actionGroup) UnmarshalJSONFrom(d *jsontext.Decoder) (err error) {
+	*g, err = entries(d, actionsPage)
+	return err
+}
+
+func (c *Client) readActions(w wireActions) (actionPage, error) {
 	if w.Groups == nil {
 		return actionPage{}, errMissing
 	}
 	p := actionPage{next: w.Next}
 	for group, values := range w.Groups {
+		if len(p.list)+len(values) > actionsPage {
+			return actionPage{}, tooMany(actionsPage)
+		}
 		for _, value := range values {
-			a, err := readAction(strings.TrimSuffix(group, "s"), value)
+			a, err := c.readAction(strings.TrimSuffix(group, "s"), value)
 			if err != nil {
 				return actionPage{}, err
 			}
@@ -70,15 +82,15 @@ func readActions(w wireActions) (actionPage, error) {
 
 // readAction reads an announcement. Members differ by type, and new types may come: of several
 // names for one fact the first that is present counts.
-func readAction(kind string, value jsontext.Value) (rewards.Announcement, error) {
-	var m members
-	if err := decode(value, &m); err != nil {
+func (c *Client) readAction(kind string, value jsontext.Value) (rewards.Announcement, error) {
+	m, err := c.members(value)
+	if err != nil {
 		return rewards.Announcement{}, err
 	}
 	a := rewards.Announcement{
 		ID: m.text("id"), ProcessDate: rewards.Date(m.text("process_date")),
 		Terms: rewards.Terms{
-			Type:      rewards.ActionType(clean(kind)),
+			Type:      rewards.ActionType(c.clean(kind)),
 			Symbol:    m.text("symbol", "old_symbol", "source_symbol", "acquiree_symbol"),
 			NewSymbol: m.text("new_symbol", "acquirer_symbol"),
 			OldRate:   m.rate("old_rate", "source_rate", "acquiree_rate"),
@@ -95,7 +107,7 @@ func readAction(kind string, value jsontext.Value) (rewards.Announcement, error)
 	if err := value.Format(jsontext.ReorderRawObjects(true)); err != nil { // bodies are compared: order must not matter
 		return a, err
 	}
-	a.Body = string(value)
+	a.Body = c.scrub(string(value))
 	if !readableID(a.ID) {
 		return a, errors.New("no readable id of a corporate action")
 	}
@@ -113,16 +125,26 @@ func readableID(id string) bool {
 // unreadableRate stands for a rate that is not a number.
 const unreadableRate = "?"
 
-type members map[string]jsontext.Value
+// members are those of a JSON object, by name.
+type members struct {
+	values map[string]jsontext.Value
+	clean  func(string) string
+}
+
+func (c *Client) members(value jsontext.Value) (members, error) {
+	m := members{clean: c.clean}
+	err := decode(value, &m.values)
+	return m, err
+}
 
 // text returns the first of these members that is a string and not empty.
 func (m members) text(names ...string) string {
 	for _, name := range names {
-		if m[name].Kind() != jsontext.KindString {
+		if m.values[name].Kind() != jsontext.KindString {
 			continue
 		}
-		if text, err := jsontext.AppendUnquote(nil, m[name]); err == nil && len(text) > 0 {
-			return clean(string(text))
+		if text, err := jsontext.AppendUnquote(nil, m.values[name]); err == nil && len(text) > 0 {
+			return m.clean(string(text))
 		}
 	}
 	return ""
@@ -146,7 +168,7 @@ func (m members) rate(names ...string) string {
 
 // number returns a member that is a number or a string; "" if it is missing or null.
 func (m members) number(name string) (n number) {
-	if value, exists := m[name]; exists && n.UnmarshalJSON(value) != nil {
+	if value, exists := m.values[name]; exists && n.UnmarshalJSON(value) != nil {
 		return unreadableRate
 	}
 	return n
@@ -154,11 +176,15 @@ func (m members) number(name string) (n number) {
 
 // list returns a member that is a list of objects; nil if it is not.
 func (m members) list(name string) []members {
-	var objects []members
-	if decode(m[name], &objects) != nil {
+	var objects []map[string]jsontext.Value
+	if decode(m.values[name], &objects) != nil {
 		return nil
 	}
-	return objects
+	legs := make([]members, len(objects))
+	for i, values := range objects {
+		legs[i] = members{values, m.clean}
+	}
+	return legs
 }
 
 // Sessions lists the market's days from one day to another, both included, in order.
@@ -166,7 +192,7 @@ func (c *Client) Sessions(ctx context.Context, from, to rewards.Date) ([]rewards
 	return ask(ctx, c, call{
 		operation: opCalendar, host: c.trading, path: "/v2/calendar",
 		query: url.Values{"start": {string(from)}, "end": {string(to)}},
-	}, readCalendar)
+	}, object(readCalendar))
 }
 
 type wireDay struct {

@@ -40,7 +40,7 @@ func (c *Client) Activities(
 	}
 	page, err = ask(ctx, c, call{
 		operation: opActivities, host: c.trading, path: "/v2/account/activities", query: query, optional: true,
-	}, readActivities)
+	}, list(activitiesPage, c.readActivities))
 	if err == nil && len(page) >= activitiesPage {
 		next = page[len(page)-1].ID
 	}
@@ -50,11 +50,11 @@ func (c *Client) Activities(
 	return page, next, err
 }
 
-func readActivities(raw []jsontext.Value) ([]rewards.Activity, error) {
+func (c *Client) readActivities(raw []jsontext.Value) ([]rewards.Activity, error) {
 	page := make([]rewards.Activity, len(raw))
 	for i, value := range raw {
 		var err error
-		if page[i], err = readActivity(value); err != nil {
+		if page[i], err = c.readActivity(value); err != nil {
 			return nil, err
 		}
 	}
@@ -63,9 +63,9 @@ func readActivities(raw []jsontext.Value) ([]rewards.Activity, error) {
 
 // readActivity reads one activity of any type. It fails only for an activity without a readable
 // id; an unreadable quantity or date only sets Problem.
-func readActivity(value jsontext.Value) (rewards.Activity, error) {
-	var m members
-	if err := decode(value, &m); err != nil {
+func (c *Client) readActivity(value jsontext.Value) (rewards.Activity, error) {
+	m, err := c.members(value)
+	if err != nil {
 		return rewards.Activity{}, err
 	}
 	a := rewards.Activity{
@@ -82,7 +82,7 @@ func readActivity(value jsontext.Value) (rewards.Activity, error) {
 	if err := value.Format(jsontext.ReorderRawObjects(true)); err != nil {
 		return a, err
 	}
-	a.Body = string(value)
+	a.Body = c.scrub(string(value))
 	return a, nil
 }
 

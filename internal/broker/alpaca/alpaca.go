@@ -3,8 +3,8 @@
 //
 // Numbers are read exactly, never as floats. Every failure is a *rewards.BrokerError whose kind
 // says what it means for the request; the outcome of a submit that the broker may have carried out
-// is always BrokerUnknown. No answer is read beyond a limit and no redirect is followed. No error
-// and no log line has the credentials. Nothing is retried here.
+// is always BrokerUnknown. No answer is read beyond a limit and no redirect is followed. No error,
+// no log line and no string of an answer has the credentials. Nothing is retried here.
 //
 // Read classify.go for what each answer means, pacer.go for the rate limit and order.go for orders.
 package alpaca
@@ -16,6 +16,8 @@ import (
 	"net/http"
 	"strings"
 	"time"
+
+	"stockrewards/internal/rewards"
 )
 
 const (
@@ -26,8 +28,11 @@ const (
 	maxIdleConnections       = 16       // to one host
 	maxHeaderBytes           = 64 << 10 // of an answer
 	maxSmallBody             = 1 << 20  // bytes of an answer about one thing, such as an order
-	maxListBody              = 64 << 20 // bytes of an answer that is a list
+	maxPageBody              = 4 << 20  // bytes of a page of at most a thousand things
+	maxListBody              = 32 << 20 // bytes of an answer that is a whole list
+	maxListed                = 100_000  // entries of a whole list
 	maxErrorBody             = 64 << 10 // bytes of an error's body
+	maxString                = 200      // bytes of a string of the broker that is kept
 )
 
 // Options are the broker's addresses, the credentials and the limits.
@@ -165,6 +170,10 @@ func defaultTransport() http.RoundTripper {
 		MaxResponseHeaderBytes: maxHeaderBytes,
 	}
 }
+
+// clean makes a string of the broker printable and short, without the credentials. It cuts last: what is left of a
+// credential that is cut would no longer be found.
+func (c *Client) clean(text string) string { return rewards.Excerpt(c.scrub(text), maxString) }
 
 // scrubber returns a function that removes the credentials from a string. Brokers and proxies may
 // echo what they received. Credentials of a few characters, which a paper brokerage accepts, are part of any words.

@@ -29,7 +29,7 @@ type call struct {
 
 // ask performs the call, as soon as the rate limit allows it, and reads its decoded answer. Any
 // failure is a *rewards.BrokerError.
-func ask[W, T any](ctx context.Context, c *Client, q call, read func(W) (T, error)) (answer T, err error) {
+func ask[T any](ctx context.Context, c *Client, q call, read func(body []byte) (T, error)) (answer T, err error) {
 	if err := q.host.pace.wait(ctx); err != nil {
 		err = &rewards.BrokerError{
 			Kind: rewards.BrokerWait, Code: rewards.NotSent, Message: "waiting for the rate limit", Err: err,
@@ -43,11 +43,7 @@ func ask[W, T any](ctx context.Context, c *Client, q call, read func(W) (T, erro
 	if err != nil {
 		return answer, err
 	}
-	var decoded W
-	if err = decode(body, &decoded); err == nil {
-		answer, err = read(decoded)
-	}
-	if err != nil {
+	if answer, err = read(body); err != nil {
 		err = c.unreadable(q.operation, err)
 	}
 	return answer, err
@@ -74,9 +70,9 @@ func (c *Client) do(ctx context.Context, q call) ([]byte, error) {
 		body, _ := readBody(resp.Body, maxErrorBody)                // an unreadable body counts as no JSON
 		page := bytes.HasPrefix(bytes.TrimSpace(body), []byte("<")) // of a proxy
 		if q.optional && denies(resp.StatusCode) && !page {
-			return nil, &rewards.BrokerError{Kind: rewards.BrokerNotFound, Message: "status " + resp.Status}
+			return nil, &rewards.BrokerError{Kind: rewards.BrokerNotFound, Message: "status " + c.clean(resp.Status)}
 		}
-		return nil, classify(q.submit, resp.StatusCode, body, c.scrub)
+		return nil, classify(q.submit, resp.StatusCode, body, c.clean)
 	}
 	body, err := readBody(resp.Body, cmp.Or(q.maxBody, maxSmallBody))
 	if err != nil {
@@ -131,7 +127,7 @@ func (c *Client) broken(err error) error {
 	if wrapped, ok := errors.AsType[*url.Error](err); ok {
 		err = wrapped.Err // the wrapper repeats the method and the address
 	}
-	return &rewards.BrokerError{Kind: rewards.BrokerUnknown, Err: scrubbed{c.scrub(err.Error()), err}}
+	return &rewards.BrokerError{Kind: rewards.BrokerUnknown, Err: cleaned{c.clean(err.Error()), err}}
 }
 
 // unreadable is the error of a 2xx answer with invalid content.
@@ -139,11 +135,11 @@ func (c *Client) unreadable(what string, err error) error {
 	return c.broken(fmt.Errorf("cannot read %s: %w", what, err))
 }
 
-// scrubbed is an error whose message is free of credentials.
-type scrubbed struct {
+// cleaned is an error whose message is clean.
+type cleaned struct {
 	message string
 	err     error
 }
 
-func (e scrubbed) Error() string { return e.message }
-func (e scrubbed) Unwrap() error { return e.err }
+func (e cleaned) Error() string { return e.message }
+func (e cleaned) Unwrap() error { return e.err }

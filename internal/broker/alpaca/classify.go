@@ -10,9 +10,6 @@ import (
 	"stockrewards/internal/rewards"
 )
 
-// maxMessage bounds the broker's message in an error, in bytes.
-const maxMessage = 200
-
 // The stable codes of refusals. Those of final refusals are failure codes.
 const (
 	codeAssetNotFound       = string(rewards.FailureAssetNotFound)
@@ -31,13 +28,13 @@ const (
 // classify returns what an answer other than 2xx means for the request. It goes by the status and
 // the message, because the broker's codes are too coarse. Without the broker's own JSON body even a
 // 4xx proves nothing: it may come from a proxy that passed the request on.
-func classify(submit bool, status int, body []byte, scrub func(string) string) *rewards.BrokerError {
+func classify(submit bool, status int, body []byte, clean func(string) string) *rewards.BrokerError {
 	message, ok := errorMessage(body)
 	if !ok {
 		return unknown(status, "")
 	}
-	e := meaning(submit, status, clean(message))
-	e.Message = scrub(e.Message) // last, so that it cannot change the meaning
+	e := meaning(submit, status, message)
+	e.Message = clean(e.Message) // last, so that it cannot change the meaning
 	return e
 }
 
@@ -63,7 +60,7 @@ func meaning(submit bool, status int, message string) *rewards.BrokerError {
 func unknown(status int, message string) *rewards.BrokerError {
 	words := "status " + strconv.Itoa(status)
 	if message != "" {
-		words = clean(words + ": " + message)
+		words += ": " + message
 	}
 	return &rewards.BrokerError{Kind: rewards.BrokerUnknown, Message: words}
 }
@@ -113,6 +110,3 @@ func errorMessage(body []byte) (message string, ok bool) {
 	}
 	return *e.Message, true
 }
-
-// clean makes a string of the broker printable and short.
-func clean(text string) string { return rewards.Excerpt(text, maxMessage) }

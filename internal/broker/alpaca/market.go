@@ -19,7 +19,7 @@ const maxSnapshotSymbols = 1_000
 
 // Clock reads the broker's time and the market's hours.
 func (c *Client) Clock(ctx context.Context) (rewards.MarketClock, error) {
-	return ask(ctx, c, call{operation: opClock, host: c.trading, path: "/v2/clock"}, readClock)
+	return ask(ctx, c, call{operation: opClock, host: c.trading, path: "/v2/clock"}, object(readClock))
 }
 
 type wireClock struct {
@@ -63,9 +63,9 @@ func (c *Client) LatestPrices(ctx context.Context, symbols []string) (map[string
 
 func (c *Client) snapshots(ctx context.Context, symbols []string) (map[string]rewards.BrokerPrice, error) {
 	return ask(ctx, c, call{
-		operation: opSnapshots, host: c.data, path: "/v2/stocks/snapshots", maxBody: maxListBody,
+		operation: opSnapshots, host: c.data, path: "/v2/stocks/snapshots", maxBody: maxPageBody,
 		query: url.Values{"symbols": {strings.Join(symbols, ",")}},
-	}, func(raw map[string]jsontext.Value) (map[string]rewards.BrokerPrice, error) {
+	}, object(func(raw map[string]jsontext.Value) (map[string]rewards.BrokerPrice, error) {
 		found := make(map[string]rewards.BrokerPrice, len(symbols))
 		for _, symbol := range symbols { // other symbols are ignored
 			if s, ok := readSnapshot(symbol, raw[symbol]); ok {
@@ -73,7 +73,7 @@ func (c *Client) snapshots(ctx context.Context, symbols []string) (map[string]re
 			}
 		}
 		return found, nil
-	})
+	}))
 }
 
 func readSnapshot(symbol string, value jsontext.Value) (rewards.BrokerPrice, bool) {

@@ -44,7 +44,7 @@ func (c *Client) Submit(ctx context.Context, r rewards.OrderRequest) (rewards.Br
 	}
 	return ask(ctx, c, call{
 		operation: opSubmit, host: c.trading, method: http.MethodPost, path: "/v2/orders", body: body, submit: true,
-	}, oneOrder(r.ClientOrderID))
+	}, object(c.oneOrder(r.ClientOrderID)))
 }
 
 // OrderByClientID reads an order by its client order id. BrokerNotFound does not prove that it will
@@ -53,7 +53,7 @@ func (c *Client) OrderByClientID(ctx context.Context, clientOrderID string) (rew
 	return ask(ctx, c, call{
 		operation: opOrder, host: c.trading, path: "/v2/orders:by_client_order_id",
 		query: url.Values{"client_order_id": {clientOrderID}},
-	}, oneOrder(clientOrderID))
+	}, object(c.oneOrder(clientOrderID)))
 }
 
 // OrderByID reads an order by the broker's id, whoever placed it in the account. It fails with BrokerNotFound without a
@@ -64,18 +64,20 @@ func (c *Client) OrderByID(ctx context.Context, id string) (rewards.BrokerOrder,
 	}
 	return ask(ctx, c, call{
 		operation: opOrder, host: c.trading, path: "/v2/orders/" + url.PathEscape(id),
-	}, matching(func(o rewards.BrokerOrder) bool { return o.ID == id }, "id"))
+	}, object(c.matching(func(o rewards.BrokerOrder) bool { return o.ID == id }, "id")))
 }
 
 // oneOrder returns a reader of an answer about the order with that client order id.
-func oneOrder(clientOrderID string) func(wireOrder) (rewards.BrokerOrder, error) {
-	return matching(func(o rewards.BrokerOrder) bool { return o.ClientOrderID == clientOrderID }, "client_order_id")
+func (c *Client) oneOrder(clientOrderID string) func(wireOrder) (rewards.BrokerOrder, error) {
+	return c.matching(func(o rewards.BrokerOrder) bool { return o.ClientOrderID == clientOrderID }, "client_order_id")
 }
 
 // matching returns a reader of an answer that fails unless is accepts the order; member names what that compares.
-func matching(is func(rewards.BrokerOrder) bool, member string) func(wireOrder) (rewards.BrokerOrder, error) {
+func (c *Client) matching(
+	is func(rewards.BrokerOrder) bool, member string,
+) func(wireOrder) (rewards.BrokerOrder, error) {
 	return func(w wireOrder) (rewards.BrokerOrder, error) {
-		o, err := readOrder(w)
+		o, err := c.readOrder(w)
 		if err == nil && !is(o) {
 			err = errors.New("another " + member)
 		}
@@ -132,23 +134,38 @@ func (c *Client) orderPage(ctx context.Context, after time.Time) ([]rewards.Brok
 		query.Set("after", after.UTC().Format(time.RFC3339Nano))
 	}
 	return ask(ctx, c, call{
-		operation: opOrders, host: c.trading, path: "/v2/orders", query: query, maxBody: maxListBody,
-	}, readOrders)
+		operation: opOrders, host: c.trading, path: "/v2/orders", query: query, maxBody: maxPageBody,
+	}, list(ordersPerPage, c.readOrders))
 }
 
-func readOrders(raw []jsontext.Value) ([]rewards.BrokerOrder, error) {
+// readOrders reads the entries of a list of orders. One that cannot be read has a Problem. It keeps its client order id
+// if possible, because an order with our prefix must not go unnoticed.
+func (c *Client) readOrders(raw []jsontext.Value) ([]rewards.BrokerOrder, error) {
 	page := make([]rewards.BrokerOrder, len(raw))
 	for i, value := range raw {
 		var w wireOrder
 		err := decode(value, &w)
 		if err == nil {
-			page[i], err = readOrder(w)
+			page[i], err = c.readOrder(w)
+		} else {
+			page[i].ClientOrderID = c.clean(laxly(value))
 		}
 		if err != nil && page[i].Problem == "" {
-			page[i].Problem = "order: " + err.Error()
+			page[i].Problem = c.clean("order: " + err.Error())
 		}
 	}
 	return page, nil
+}
+
+// laxly returns the client order id of an order that cannot be decoded; "" if it has none.
+func laxly(value jsontext.Value) string {
+	var w struct {
+		ClientOrderID string `json:"client_order_id"`
+	}
+	if json.Unmarshal(value, &w, lax()) != nil {
+		return ""
+	}
+	return w.ClientOrderID
 }
 
 // nextPageAfter returns the instant after which the next page begins.
@@ -182,10 +199,10 @@ type wireOrder struct {
 
 // readOrder reads one order. It fails when the value is no order; an unreadable quantity only sets
 // Problem.
-func readOrder(w wireOrder) (rewards.BrokerOrder, error) {
+func (c *Client) readOrder(w wireOrder) (rewards.BrokerOrder, error) {
 	o := rewards.BrokerOrder{
-		ID: clean(w.ID), ClientOrderID: clean(w.ClientOrderID), // they are shown in logs and alarms
-		AssetID: clean(w.AssetID), Symbol: clean(w.Symbol), Side: clean(w.Side), Status: clean(w.Status),
+		ID: c.clean(w.ID), ClientOrderID: c.clean(w.ClientOrderID), // they are shown in logs and alarms
+		AssetID: c.clean(w.AssetID), Symbol: c.clean(w.Symbol), Side: c.clean(w.Side), Status: c.clean(w.Status),
 	}
 	var problem error
 	note := func(member string, err error) {

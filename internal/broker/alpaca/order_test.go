@@ -75,6 +75,30 @@ func TestListKeepsTheUnreadable(t *testing.T) {
 	}
 }
 
+// An order with a string that is no Unicode, or with a member twice, hides no other order. Its client order id is
+// known, because it may have our prefix.
+func TestAnOddOrderIsAloneInTheList(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct{ order, clientID string }{
+		"no unicode":     {member("client_order_id", `"other-\ud800-program"`), "other- -program"},
+		"raw bytes":      {member("symbol", "\"\xff\""), "sr-1"},
+		"a member twice": {member("side", `"buy","side":"sell"`), "sr-1"},
+		"another type":   {member("status", `["filled"]`), "sr-1"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			got, err := serveBody(t, 200, "["+c.order+","+goodOrder+"]").Orders(t.Context(), time.Time{}, nil)
+			world.Check(t, err)
+			if len(got) != 2 || got[1].Problem != "" || got[1].Symbol != "AAPL" {
+				t.Fatalf("Orders = %+v", got)
+			}
+			if got[0].Problem == "" || got[0].ClientOrderID != c.clientID || got[0].ID != "" {
+				t.Errorf("the odd order is %+v", got[0])
+			}
+		})
+	}
+}
+
 // exchange lists orders as the broker does. It keeps times in steps of its precision.
 type exchange struct {
 	times     []time.Time

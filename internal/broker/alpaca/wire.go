@@ -1,7 +1,10 @@
 package alpaca
 
 import (
+	"bytes"
 	"errors"
+	"fmt"
+	"io"
 	"time"
 
 	"github.com/go-json-experiment/json"
@@ -14,7 +17,66 @@ var (
 	errMissing  = errors.New("missing value")
 	errNegative = errors.New("must not be negative")
 	errEmpty    = errors.New("no JSON value")
+	errNoList   = errors.New("not a list")
+	errMore     = errors.New("unexpected data after the list")
 )
+
+// lax is how a list is split into its entries. Odd strings and repeated members are the problem of one entry.
+func lax() json.Options {
+	return json.JoinOptions(jsontext.AllowInvalidUTF8(true), jsontext.AllowDuplicateNames(true))
+}
+
+// object returns a function that decodes an answer with one JSON value, and reads it.
+func object[W, T any](read func(W) (T, error)) func(body []byte) (T, error) {
+	return func(body []byte) (answer T, err error) {
+		var decoded W
+		if err := decode(body, &decoded); err != nil {
+			return answer, err
+		}
+		return read(decoded)
+	}
+}
+
+// list returns a function that splits an answer with a list of at most this number of entries, and reads them.
+func list[T any](most int, read func([]jsontext.Value) (T, error)) func(body []byte) (T, error) {
+	return func(body []byte) (answer T, err error) {
+		d := jsontext.NewDecoder(bytes.NewBuffer(body), lax())
+		raw, err := entries(d, most)
+		if err != nil {
+			return answer, err
+		}
+		if _, err := d.ReadToken(); !errors.Is(err, io.EOF) {
+			return answer, errMore
+		}
+		return read(raw)
+	}
+}
+
+// entries splits the next value of a decoder, a list. It stops at the first entry that is one too many: a small answer
+// may unpack to millions of them.
+func entries(d *jsontext.Decoder, most int) ([]jsontext.Value, error) {
+	if d.PeekKind() != jsontext.KindBeginArray {
+		return nil, errNoList
+	}
+	if _, err := d.ReadToken(); err != nil {
+		return nil, err
+	}
+	raw := []jsontext.Value{}
+	for d.PeekKind() != jsontext.KindEndArray {
+		if len(raw) == most {
+			return nil, tooMany(most)
+		}
+		value, err := d.ReadValue()
+		if err != nil {
+			return nil, err
+		}
+		raw = append(raw, value.Clone())
+	}
+	_, err := d.ReadToken()
+	return raw, err
+}
+
+func tooMany(most int) error { return fmt.Errorf("more than %d entries", most) }
 
 // decode reads exactly one JSON value, which must not be null: null would pass for an empty list.
 func decode(body []byte, into any) error {
