@@ -72,6 +72,9 @@ func (c *checkpointer) run(ctx context.Context) {
 }
 
 func (c *checkpointer) step(ctx context.Context) error {
+	if c.engine.dead.Load() { // what it would copy may be another process's
+		return nil
+	}
 	log, copied, err := c.pages(ctx, "NOOP")
 	if err == nil && log-copied >= maxLog {
 		c.filled, err = true, c.checkpoint(ctx)
