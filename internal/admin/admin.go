@@ -105,7 +105,7 @@ type Admin struct {
 	draining atomic.Bool
 }
 
-// condition is what the database says about itself; "" is nothing.
+// condition is what is wrong with the database; "" means nothing.
 type condition struct {
 	weakness string // why acknowledged commits may be lost
 	heldBack string // what keeps it from freeing space

@@ -30,8 +30,8 @@ type held struct {
 	since time.Time
 }
 
-// age is for how long a holder has been seen. The server does not know it of a standby and of a replication slot, nor
-// may every role know it of a process.
+// age is how long ago a holder was first seen. The server does not know when a standby or a replication slot began to
+// hold, and does not show every role when a process began.
 func (h *held) age(by holder, now time.Time) time.Duration {
 	h.mu.Lock()
 	defer h.mu.Unlock()

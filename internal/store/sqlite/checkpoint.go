@@ -120,8 +120,8 @@ func (e *Engine) HeldBack(context.Context) (string, error) {
 		return "", nil
 	}
 	const pagesOfMegabyte = 256
-	return fmt.Sprintf("the log of the database (the file -wal) has %d MB and grows: another program reads the database "+
-		"without an end, such as a sqlite3 shell in a transaction or a command that waits; end it",
+	return fmt.Sprintf("the log of the database (the file -wal) has %d MB and grows: another program keeps a read "+
+		"of the database open, such as a sqlite3 shell in a transaction or a command that waits; end it",
 		e.carry.size.Load()/pagesOfMegabyte), nil
 }
 
