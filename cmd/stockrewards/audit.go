@@ -9,6 +9,7 @@ import (
 
 	"stockrewards/internal/audit"
 	"stockrewards/internal/audit/reader"
+	"stockrewards/internal/store/sqlite"
 )
 
 type auditCommand struct {
@@ -50,6 +51,9 @@ func openAudited(ctx context.Context, d databaseFlag) (reader.Store, error) {
 	}
 	if database.Postgres != "" {
 		return reader.OpenPostgres(ctx, database.Postgres)
+	}
+	if err := sqlite.CheckServed(ctx, database.SQLite); err != nil {
+		return nil, err
 	}
 	return reader.OpenSQLite(ctx, database.SQLite)
 }

@@ -25,6 +25,8 @@ type Store interface {
 	// CheckWrites returns an error when the store cannot be written. It writes only
 	// when nothing was written recently.
 	CheckWrites(ctx context.Context) error
+	// HeldBack says what keeps the database from freeing space, at little cost; "" when nothing does.
+	HeldBack(ctx context.Context) (string, error)
 }
 
 // Market holds the prices.
@@ -99,8 +101,14 @@ type Admin struct {
 	Options
 	overview *cached[rewards.Overview]
 	writes   *cached[struct{}]
-	weakness *cached[string]
+	database *cached[condition]
 	draining atomic.Bool
+}
+
+// condition is what is wrong with the database; "" means nothing.
+type condition struct {
+	weakness string // why acknowledged commits may be lost
+	heldBack string // what keeps it from freeing space
 }
 
 // New returns an Admin. It registers its gauges with o.Metrics, which can be used once.
@@ -117,11 +125,12 @@ func New(o Options) (*Admin, error) {
 		}
 		return struct{}{}, err
 	})
-	a.weakness = newCached(weaknessEvery, weaknessTimeout, func(ctx context.Context) (string, error) {
-		if o.Server == nil {
-			return "", nil
+	a.database = newCached(conditionEvery, conditionTimeout, func(ctx context.Context) (c condition, err error) {
+		if c.heldBack, err = o.Store.HeldBack(ctx); err != nil || o.Server == nil {
+			return c, err
 		}
-		return o.Server.Weakness(ctx)
+		c.weakness, err = o.Server.Weakness(ctx)
+		return c, err
 	})
 	return a, o.Metrics.registry.Register(&collector{a})
 }

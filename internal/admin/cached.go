@@ -14,8 +14,8 @@ const (
 	readBriefly  = time.Second     // timeout of a caller that accepts the last value
 	writeTimeout = 2 * time.Second // of the write that probes the store
 
-	weaknessEvery   = time.Minute // between two reads of the server's settings, at least
-	weaknessTimeout = time.Second
+	conditionEvery   = time.Minute // between two looks at the database's condition, at least
+	conditionTimeout = time.Second
 )
 
 // cached is a value that is fetched at most once per interval, by one goroutine at a

@@ -46,6 +46,10 @@ func (c *collector) Collect(ch chan<- prometheus.Metric) {
 			"When the TLS certificate expires, in seconds since 1970; missing without TLS.",
 			number(c.Certificate.NotAfter(ctx).Unix()))
 	}
+	if condition, err := c.database.get(ctx); err == nil {
+		s.flag("space_held_back", "Whether something keeps the database from freeing space (1) or not (0).",
+			condition.heldBack != "")
+	}
 	v, err := c.overview.get(ctx)
 	s.flag("books_readable", "Whether the store could be read for this scrape (1) or not (0).", err == nil)
 	if err != nil {

@@ -115,8 +115,13 @@ func (a *Admin) warnings(ctx context.Context) []warning {
 				fmt.Sprintf("%d webhook endpoints get nothing: no key in the key file opens their secrets", n))
 		}
 	}
-	if weakness, err := a.weakness.get(ctx); err == nil && weakness != "" {
-		add("weak_commits", weakness)
+	if c, err := a.database.get(ctx); err == nil {
+		if c.weakness != "" {
+			add("weak_commits", c.weakness)
+		}
+		if c.heldBack != "" {
+			add("space_held_back", c.heldBack)
+		}
 	}
 	for _, alarm := range v.Alarms {
 		if code := alarm.Kind(); code != rewards.AlarmPaused && code != rewards.AlarmConflict { // added above

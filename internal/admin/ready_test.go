@@ -59,6 +59,36 @@ func TestReadyWhileRewardsCanBeRecorded(t *testing.T) {
 	})
 }
 
+// What holds the database back is a warning and a metric, and is looked for once a minute at most.
+func TestHeldBackIsAWarning(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t)
+		for _, c := range []struct{ heldBack, metric string }{
+			{"", "stockrewards_space_held_back 0\n"},
+			{"process 7 (user ann)", "stockrewards_space_held_back 1\n"},
+			{"", "stockrewards_space_held_back 0\n"},
+		} {
+			w.heldBack = c.heldBack
+			time.Sleep(61 * time.Second)
+			for range 3 {
+				found := w.ready(t, 200).Warnings
+				if (len(found) == 1) != (c.heldBack != "") ||
+					len(found) == 1 && (found[0].Code != "space_held_back" || found[0].Message != c.heldBack) {
+					t.Errorf("held back by %q: %+v", c.heldBack, found)
+				}
+				if _, body := w.get(t, "/metrics"); !strings.Contains(body, c.metric) {
+					t.Errorf("held back by %q: the metrics lack %q", c.heldBack, c.metric)
+				}
+				time.Sleep(time.Second)
+			}
+		}
+		if w.looks != 3 {
+			t.Errorf("%d looks in three minutes", w.looks)
+		}
+	})
+}
+
 // A disk that does not answer makes the process not ready after two seconds.
 func TestNotReadyWhileTheDiskHangs(t *testing.T) {
 	t.Parallel()

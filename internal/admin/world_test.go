@@ -25,6 +25,8 @@ type world struct {
 	writes   int
 	hang     chan struct{} // while not nil, the store blocks until it is closed
 	writable bool          // its writes do not block
+	heldBack string
+	looks    int // at what holds the database back
 	unusable int
 	locked   int // webhook endpoints
 	depth    int
@@ -55,6 +57,16 @@ func (w *world) CheckWrites(ctx context.Context) error {
 	defer w.mu.Unlock()
 	w.writes++
 	return w.unwrite
+}
+
+func (w *world) HeldBack(ctx context.Context) (string, error) {
+	if err := w.wait(ctx); err != nil {
+		return "", err
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.looks++
+	return w.heldBack, nil
 }
 
 func (w *world) wait(ctx context.Context) error {

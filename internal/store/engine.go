@@ -43,6 +43,9 @@ type Engine interface {
 	// Backup writes a consistent copy of everything committed to a new file. An engine that has
 	// its own backup tools fails and names them.
 	Backup(ctx context.Context, path string) error
+	// HeldBack says what has kept the database from freeing space for some time, and what to do; "" when nothing has.
+	// It costs little.
+	HeldBack(ctx context.Context) (string, error)
 	// Failed delivers the error after which the process must stop and restart: a commit with an
 	// unknown outcome, a damaged database, or a schema of another version.
 	Failed() <-chan error

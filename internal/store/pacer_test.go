@@ -45,10 +45,11 @@ func (e *slow) WriteBooks(ctx context.Context, f func(context.Context, store.Tx)
 	return e.WriteForClients(ctx, f)
 }
 
-func (e *slow) Durable(context.Context) error        { return nil }
-func (e *slow) Backup(context.Context, string) error { return nil }
-func (e *slow) Failed() <-chan error                 { return nil }
-func (e *slow) Close() error                         { return nil }
+func (e *slow) Durable(context.Context) error            { return nil }
+func (e *slow) Backup(context.Context, string) error     { return nil }
+func (e *slow) HeldBack(context.Context) (string, error) { return "", nil }
+func (e *slow) Failed() <-chan error                     { return nil }
+func (e *slow) Close() error                             { return nil }
 
 // none is a transaction on empty tables.
 type none struct{}

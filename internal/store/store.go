@@ -128,6 +128,9 @@ func (s *Store) Durable(ctx context.Context) error { return s.engine.Durable(ctx
 // Backup writes a consistent copy of the store to a new file while it is in use (see Engine).
 func (s *Store) Backup(ctx context.Context, path string) error { return s.engine.Backup(ctx, path) }
 
+// HeldBack says what keeps the database from freeing space (see Engine).
+func (s *Store) HeldBack(ctx context.Context) (string, error) { return s.engine.HeldBack(ctx) }
+
 // Failed delivers the error after which the process must stop (see Engine).
 func (s *Store) Failed() <-chan error { return s.engine.Failed() }
 

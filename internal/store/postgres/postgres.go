@@ -57,6 +57,7 @@ type Engine struct {
 	connects *atomic.Int64
 	timeline string
 	newest   *newest
+	held     held
 }
 
 var _ store.ConcurrentWriter = (*Engine)(nil)

@@ -25,6 +25,13 @@ const manyTransactions = 100
 // emptyEvery is how often the caches are emptied, at most: the writer has to read its pages again.
 const emptyEvery = time.Second
 
+// A log that is larger than largeLog for longTime is held back: while any process reads an old state of the database,
+// the next write cannot start the log from its beginning.
+const (
+	largeLog = 65_536 // pages of 4 KiB: 256 MB
+	longTime = time.Minute
+)
+
 // checkpointer copies the log into the database on its own connection, so that the writer does
 // not wait.
 type checkpointer struct {
@@ -37,11 +44,15 @@ type checkpointer struct {
 	transactions atomic.Int64 // of the writer, since emptied
 	filled       bool         // there were many, or the log was copied: the caches may have only the writer's pages
 	emptied      time.Time    // when emptyCaches ran last
+
+	large      int          // pages of a large log
+	size       atomic.Int64 // pages of the log
+	largeSince atomic.Int64 // since when it is large and held back, in nanoseconds since 1970; 0: it is not
 }
 
 func newCheckpointer(e *Engine, own *session) *checkpointer {
 	ctx, stop := context.WithCancel(context.Background()) //nolint:forbidigo // canceled by close
-	c := &checkpointer{engine: e, own: own, wake: make(chan struct{}, 1), stop: stop}
+	c := &checkpointer{engine: e, own: own, wake: make(chan struct{}, 1), stop: stop, large: largeLog}
 	c.done.Go(func() { c.run(ctx) })
 	return c
 }
@@ -72,6 +83,9 @@ func (c *checkpointer) run(ctx context.Context) {
 }
 
 func (c *checkpointer) step(ctx context.Context) error {
+	if c.engine.dead.Load() { // what it would copy may be another process's
+		return nil
+	}
 	log, copied, err := c.pages(ctx, "NOOP")
 	if err == nil && log-copied >= maxLog {
 		c.filled, err = true, c.checkpoint(ctx)
@@ -84,6 +98,31 @@ func (c *checkpointer) step(ctx context.Context) error {
 	c.emptied, err = time.Now(), c.emptyCaches(ctx)
 	c.filled = err != nil
 	return err
+}
+
+// measure notes the size of the log. One that is copied to its end is not held back: the next write begins it again.
+func (c *checkpointer) measure(log, copied int) {
+	c.size.Store(int64(log))
+	if log < c.large || copied == log {
+		c.largeSince.Store(0)
+		return
+	}
+	c.largeSince.CompareAndSwap(0, time.Now().UnixNano())
+}
+
+// HeldBack implements store.Engine.
+func (e *Engine) HeldBack(context.Context) (string, error) {
+	if e.carry == nil {
+		return "", nil
+	}
+	since := e.carry.largeSince.Load()
+	if since == 0 || time.Since(time.Unix(0, since)) < longTime {
+		return "", nil
+	}
+	const pagesOfMegabyte = 256
+	return fmt.Sprintf("the log of the database (the file -wal) has %d MB and grows: another program keeps a read "+
+		"of the database open, such as a sqlite3 shell in a transaction or a command that waits; end it",
+		e.carry.size.Load()/pagesOfMegabyte), nil
 }
 
 // emptying is when the caches must be emptied even if nothing is written any more.
@@ -101,9 +140,10 @@ func (c *checkpointer) pages(ctx context.Context, mode string) (log, copied int,
 	err = c.own.Query(ctx, func(row store.Row) error { return row.Scan(&blocked, &log, &copied) },
 		`PRAGMA wal_checkpoint(`+mode+`)`)
 	if err != nil {
-		err = fmt.Errorf("sqlite: cannot checkpoint: %w", err)
+		return 0, 0, fmt.Errorf("sqlite: cannot checkpoint: %w", err)
 	}
-	return log, copied, err
+	c.measure(log, copied)
+	return log, copied, nil
 }
 
 // checkpoint copies the log while others write, and then what they wrote meanwhile. Then it excludes the

@@ -61,11 +61,12 @@ func openSyncer(ctx context.Context, own *session, path string) (*syncer, error)
 	return s, nil
 }
 
-// inPlace returns a function that fails when a database or its log is not the same file any more. What is written to a
-// file that was moved away or replaced is lost at the next start. So it leaves a note for that.
+// inPlace returns a function that fails when a database, its log or the index of that is not the same file any more.
+// What is written to a file that was moved away or replaced is lost at the next start. So it leaves a note for that. A
+// lost index needs none: SQLite makes it again from the log.
 func inPlace(path string) (func() error, error) {
-	paths := []string{path, path + "-wal"}
-	var files [2]os.FileInfo
+	paths := [...]string{path, path + "-wal", path + "-shm"}
+	var files [len(paths)]os.FileInfo
 	for i, path := range paths {
 		file, err := os.Stat(path)
 		if err != nil {
@@ -78,7 +79,10 @@ func inPlace(path string) (func() error, error) {
 			switch now, err := os.Stat(name); {
 			case err != nil && !errors.Is(err, fs.ErrNotExist):
 				return err
-			case err != nil || !os.SameFile(files[i], now):
+			case err == nil && os.SameFile(files[i], now):
+			case name == path+"-shm":
+				return errIndex(name)
+			default:
 				return errors.Join(errMoved(name), dbfile.NoteMoved(path, files[0], files[1]))
 			}
 		}
@@ -95,6 +99,23 @@ func (errMoved) Is(target error) bool { return target == store.ErrMoved }
 func (e errMoved) Error() string {
 	return string(e) + " was moved away, removed or replaced while this process used it; " +
 		"stop the service and put it back, or restore a backup: see docs/incidents.md"
+}
+
+// errIndex is the error of a log's index, by its path, that was moved away, removed or replaced. Another process makes a
+// new one, and then neither sees what the other writes to the log.
+type errIndex string
+
+func (e errIndex) Error() string {
+	return string(e) + " was moved away, removed or replaced while this process used it; " +
+		"after the start run `stockrewards audit`: see docs/incidents.md"
+}
+
+// indexLost reports whether the log may have what this process does not know, since the index was lost.
+func (s *syncer) indexLost() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	_, lost := errors.AsType[errIndex](s.failed)
+	return lost
 }
 
 // commit runs a COMMIT and counts it.

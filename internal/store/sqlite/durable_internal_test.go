@@ -132,6 +132,77 @@ func TestAReplacedFileStopsTheEngine(t *testing.T) {
 	}
 }
 
+// While the index of the log is lost, two processes would overwrite each other's commits: the one that serves stops, no
+// other opens the database, and the log stays as it is for the next start.
+func TestALostIndexStopsTheEngine(t *testing.T) {
+	t.Parallel()
+	for name, lose := range map[string]func(index string) error{
+		"removed":  os.Remove,
+		"replaced": func(index string) error { return errors.Join(os.Remove(index), os.WriteFile(index, nil, 0o600)) },
+	} {
+		path := filepath.Join(t.TempDir(), "rewards.db")
+		unlock, err := Lock(path)
+		check(t, err)
+		e, err := Open(t.Context(), path, Options{Sole: true})
+		check(t, err)
+		put := func(name string) error {
+			err := e.Write(t.Context(), func(ctx context.Context, tx store.Tx) error {
+				_, err := tx.Exec(ctx, `INSERT INTO settings (name, value) VALUES (?1, '')`, name)
+				return err
+			})
+			return errors.Join(err, e.Durable(t.Context()))
+		}
+		check(t, put("before"))
+		check(t, lose(path+"-shm"))
+		if _, err := Open(t.Context(), path, Options{}); name == "removed" && (err == nil || !strings.Contains(err.Error(), "-shm was")) {
+			t.Errorf("%s: a command opens the database: %v", name, err)
+		}
+		for i := range 10_000 { // it is looked at every 20 milliseconds
+			if err = put(strconv.Itoa(i)); err != nil {
+				break
+			}
+		}
+		if lost, ok := errors.AsType[errIndex](err); !ok || string(lost) != path+"-shm" {
+			t.Errorf("%s: commits without the index: %v", name, err)
+		}
+		select {
+		case <-e.Failed():
+		default:
+			t.Errorf("%s: the process does not stop", name)
+		}
+		log, err := os.Stat(path + "-wal")
+		check(t, err)
+		check(t, errors.Join(e.Close(), unlock()))
+		if left, err := os.Stat(path + "-wal"); err != nil || !os.SameFile(log, left) {
+			t.Errorf("%s: the log that the next start reads: %v, %v", name, left, err)
+		}
+		next, err := Open(t.Context(), copied(t, path, "", "-wal"), Options{})
+		check(t, err)
+		check(t, next.Read(t.Context(), func(ctx context.Context, tx store.Tx) error {
+			found := 0
+			err := tx.Query(ctx, func(row store.Row) error { return row.Scan(&found) },
+				`SELECT count(*) FROM settings WHERE name = 'before'`)
+			if found != 1 {
+				t.Errorf("%s: the next start has %d of 1 commits", name, found)
+			}
+			return err
+		}))
+		check(t, next.Close())
+	}
+}
+
+// copied copies some files of a database into another folder.
+func copied(t *testing.T, path string, suffixes ...string) (target string) {
+	t.Helper()
+	target = filepath.Join(t.TempDir(), "rewards.db")
+	for _, suffix := range suffixes {
+		content, err := os.ReadFile(path + suffix) // which releases locks that nobody else waits for
+		check(t, err)
+		check(t, os.WriteFile(target+suffix, content, 0o600))
+	}
+	return target
+}
+
 // After a kill a database is not opened without its log, unless everything in that is in the database as well.
 func TestAMissingLogIsNoticed(t *testing.T) {
 	t.Parallel()
@@ -144,15 +215,9 @@ func TestAMissingLogIsNoticed(t *testing.T) {
 		return err
 	}))
 	withoutLog := func() error {
-		folder := t.TempDir()
-		for _, suffix := range []string{"", "-shm"} {
-			content, err := os.ReadFile(path + suffix) // which releases locks that nobody else waits for
-			check(t, err)
-			check(t, os.WriteFile(filepath.Join(folder, "rewards.db"+suffix), content, 0o600))
-		}
-		copied, err := Open(t.Context(), filepath.Join(folder, "rewards.db"), Options{})
+		e, err := Open(t.Context(), copied(t, path, "", "-shm"), Options{})
 		if err == nil {
-			check(t, copied.Close())
+			check(t, e.Close())
 		}
 		return err
 	}

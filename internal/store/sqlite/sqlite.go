@@ -62,6 +62,11 @@ func Open(ctx context.Context, path string, o Options) (*Engine, error) {
 	if err != nil {
 		return nil, err
 	}
+	if !o.Sole {
+		if err := CheckServed(ctx, path); err != nil {
+			return nil, err
+		}
+	}
 	e := &Engine{failed: make(chan error, 1), memory: path == Memory, sole: o.Sole}
 	if err := e.open(ctx, path, o); err != nil {
 		if errors.Is(err, store.ErrDamaged) { // the connection that closes last would write the log into the file
@@ -342,7 +347,7 @@ func (e *Engine) Close() error {
 	if e.sync != nil {
 		errs = append(errs, e.sync.close()) // before the last connection, which removes the log
 	}
-	if e.writer != nil {
+	if e.writer != nil && (e.sync == nil || !e.sync.indexLost()) { // closing all would copy the log as its index has it
 		errs = append(errs, e.writer.close())
 	}
 	if e.readers != nil && e.readers != e.writer {

@@ -1,0 +1,11 @@
+package postgres
+
+import (
+	"context"
+	"time"
+)
+
+// HeldBackFor is HeldBack for what has held back the vacuum for another time.
+func (e *Engine) HeldBackFor(ctx context.Context, long time.Duration) (string, error) {
+	return e.heldBack(ctx, long)
+}
