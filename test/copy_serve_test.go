@@ -15,6 +15,7 @@ func TestMovedServiceContinues(t *testing.T) {
 	url := pgtest.Start(t).Database(t, "target") + "&pool_max_conns=8"
 	succeeds(t)(s.copyTo(url))
 	s.wantError("this database is frozen: it was moved to 127.0.0.1:", "serve", "--listen", "127.0.0.1:0")
+	s.wantError("stockrewards: this database is frozen: it was moved to 127.0.0.1:", "app", "create", "another")
 	paper := launch(t, "paper", nil, "paper", "--listen", "127.0.0.1:0", "--database", "sqlite:"+filepath.Join(s.folder, "paper.db"))
 	t.Cleanup(paper.Kill)
 	p := launch(t, "moved", credentials(), "serve", "--listen", "127.0.0.1:0", "--database", url, "--small-pool-wait", "0s",

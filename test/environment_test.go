@@ -30,7 +30,7 @@ func TestVariablesDecideNothing(t *testing.T) {
 	s.command("order", "list")
 }
 
-// A mistyped variable is refused, rather than meaning no limit.
+// A mistyped variable is refused, rather than meaning no limit. So is a value of which the parser would change bytes.
 func TestMistypedVariablesAreRefused(t *testing.T) {
 	t.Parallel()
 	s := newService(t, t.TempDir())
@@ -44,6 +44,8 @@ func TestMistypedVariablesAreRefused(t *testing.T) {
 		s.env = append(slices.Clone(own), variable)
 		s.wantError("the nearest known one is "+nearest, "app", "list")
 	}
+	s.env = append(slices.Clone(own), "STOCKREWARDS_BROKER=pap\xffer")
+	fails(t, "exit status 2", "the environment variable STOCKREWARDS_BROKER is not UTF-8")(s.try("app", "list"))
 	s.env = append(slices.Clone(own), "STOCKREWARDS_POOLING_WINDOW=1s", "STOCKREWARDS_PAPER_KEY_ID=x", "STOCKREWARDSX=y",
 		"STOCKREWARDS_PORT=tcp://10.0.0.1:80", "STOCKREWARDS_SERVICE_HOST=10.0.0.1", "STOCKREWARDS_ADMIN_SERVICE_PORT_HTTP=80",
 		"STOCKREWARDS_PORT_80_TCP_ADDR=10.0.0.1") // the last four as Kubernetes does for its Services

@@ -58,11 +58,11 @@ func (c *applyCommand) openFor(ctx context.Context) (*store.Store, error) {
 		return c.open(ctx, true)
 	}
 	if !isPostgres(c.Database) {
-		path, err := sqlitePath(c.Database)
+		database, err := c.database()
 		if err != nil {
 			return nil, err
 		}
-		if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
+		if _, err := os.Stat(database.SQLite); errors.Is(err, fs.ErrNotExist) {
 			return nil, nil //nolint:nilnil // there is nothing to compare with
 		}
 	}

@@ -29,17 +29,24 @@ func (c *backupCommand) Run(ctx context.Context) error {
 		sayf("%s is written, with the schema of the older version; `audit` of that version can check it\n", c.File)
 		return nil
 	}
-	opened, err := reader.OpenSQLite(ctx, c.File)
+	report, err := auditFile(ctx, c.File)
 	if err != nil {
-		return err
-	}
-	report, err := audit.Run(ctx, opened, audit.Options{})
-	if err := errors.Join(err, opened.Close()); err != nil {
-		return err
+		return fmt.Errorf("%s is written, but not audited: %w; run `stockrewards audit --database sqlite:%[1]s`",
+			c.File, err)
 	}
 	if _, violations := report.Violated(); violations > 0 {
 		return fmt.Errorf("the backup %s is written, but violates invariants: see `stockrewards audit`", c.File)
 	}
 	sayf("%s is written and audited\n", c.File)
 	return nil
+}
+
+// auditFile audits the database in a file.
+func auditFile(ctx context.Context, path string) (audit.Report, error) {
+	opened, err := reader.OpenSQLite(ctx, path)
+	if err != nil {
+		return audit.Report{}, err
+	}
+	report, err := audit.Run(ctx, opened, audit.Options{})
+	return report, errors.Join(err, opened.Close())
 }

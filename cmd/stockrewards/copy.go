@@ -40,8 +40,8 @@ type cutover struct {
 
 func (c *copyCommand) Run(ctx context.Context) (err error) {
 	m := &cutover{copyCommand: c}
-	if m.path, err = sqlitePath(c.From); err != nil || isPostgres(c.From) {
-		return usageErrorf("--from %s: must be sqlite:PATH", withoutPassword(c.From))
+	if m.path, err = sqlitePath("--from", c.From, "sqlite:PATH"); err != nil {
+		return err
 	}
 	if !isPostgres(c.To) {
 		return usageErrorf("--to %s: must be postgres://USER@HOST/NAME", c.To)

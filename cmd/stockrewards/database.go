@@ -3,11 +3,13 @@ package main
 import (
 	"context"
 	"errors"
+	"path/filepath"
 	"strings"
 	"time"
 
 	"stockrewards/internal/server"
 	"stockrewards/internal/store"
+	"stockrewards/internal/store/sqlite"
 )
 
 type databaseFlag struct {
@@ -20,7 +22,10 @@ func (d databaseFlag) database() (server.Database, error) {
 	if isPostgres(d.Database) {
 		return server.Database{Postgres: d.Database, PgBouncer: d.Pgbouncer}, d.checkPostgres(d.Database)
 	}
-	path, err := sqlitePath(d.Database)
+	path, err := sqlitePath("--database", d.Database, "sqlite:PATH or postgres://USER@HOST/NAME")
+	if err == nil && filepath.Clean(path) == sqlite.Memory {
+		err = usageErrorf("--database %q: a database in memory is lost when the command ends; name a file", d.Database)
+	}
 	return server.Database{SQLite: path}, err
 }
 
@@ -66,11 +71,19 @@ func isPostgres(database string) bool {
 	return strings.HasPrefix(database, "postgres://") || strings.HasPrefix(database, "postgresql://")
 }
 
-func sqlitePath(database string) (string, error) {
+// sqlitePath returns the path in sqlite:PATH; must is the form that the flag requires.
+func sqlitePath(flag, database, must string) (string, error) {
 	path, found := strings.CutPrefix(database, "sqlite:")
-	if !found || path == "" {
-		return "", usageErrorf("the database %q: must be sqlite:PATH or postgres://USER@HOST/NAME",
-			withoutPassword(database))
+	refuse := func(why string) (string, error) {
+		return "", usageErrorf("%s %q: %s", flag, withoutPassword(database), why)
+	}
+	switch {
+	case !found || path == "":
+		return refuse("must be " + must)
+	case strings.HasPrefix(path, "~"):
+		return refuse("the shell did not replace ~: write $HOME (or sqlite:./~ when the name begins with it)")
+	case strings.HasPrefix(path, "//") && !strings.HasPrefix(path, "///"):
+		return refuse("must be sqlite:PATH, without //: sqlite:/folder/rewards.db, or sqlite:rewards.db in this folder")
 	}
 	return path, nil
 }

@@ -45,7 +45,7 @@ func TestMistypedURLsHideTheirPassword(t *testing.T) {
 		"postgresql://u:secret@h:port/n", "postgres://u:secret@h/n?sslmode=verify-fulll",
 		"postgres://h/n?sslpassword=secret&sslmode=require",
 	} {
-		_, pathErr := sqlitePath(url)
+		_, pathErr := sqlitePath("--database", url, "sqlite:PATH")
 		parse := errors.New("unexpected argument " + url)
 		for what, text := range map[string]string{
 			"the check":    errorText(plainPostgresFlag{}.checkPostgres(url)),
@@ -84,6 +84,23 @@ func TestPlainBrokersAreRefused(t *testing.T) {
 		allowed := addressFlags{AllowPlainHTTPBroker: true}.checkAddress("--alpaca-url", address)
 		if (allowed == nil) != (want == "" || strings.HasPrefix(want, "--allow")) {
 			t.Errorf("%s, allowed: %v", address, allowed)
+		}
+	}
+}
+
+// A path that would be another file than meant is refused.
+func TestMistakenPathsAreRefused(t *testing.T) {
+	t.Parallel()
+	for database, want := range map[string]string{
+		"sqlite:rewards.db": "", "sqlite:/data/rewards.db": "", "sqlite:///data/rewards.db": "", "sqlite:./~": "",
+		"sqlite:": "must be sqlite:PATH", "rewards.db": "must be sqlite:PATH",
+		"sqlite::memory:": "in memory", "sqlite:./:memory:": "in memory",
+		"sqlite:~/rewards.db": "the shell did not replace ~", "sqlite:~": "the shell did not replace ~",
+		"sqlite://rewards.db": "must be sqlite:PATH, without //",
+	} {
+		_, err := databaseFlag{Database: database}.database()
+		if (err == nil) != (want == "") || !strings.Contains(errorText(err), want) {
+			t.Errorf("%s: %v, want %q", database, err, want)
 		}
 	}
 }

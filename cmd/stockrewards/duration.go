@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"reflect"
 	"strconv"
@@ -26,26 +27,28 @@ func durationsWithDays() kong.Option {
 
 // parseDuration parses a duration of Go, which may begin with a number of days.
 func parseDuration(text string) (time.Duration, error) {
-	const day, most = 24 * time.Hour, 100 * 365 // most in days
+	const day, mostDays = 24 * time.Hour, 100 * 365
 	wrong := fmt.Errorf("%q: must be a duration with units, such as 30s, 12h, 90d or 1d12h", text)
+	long := fmt.Errorf("%q: must be at most %dd", text, mostDays)
 	digits, rest, hasDays := strings.Cut(text, "d")
 	if !hasDays {
-		d, err := time.ParseDuration(text)
-		if err != nil {
-			return 0, wrong
-		}
-		return d, nil
+		digits, rest = "0", text
 	}
-	days, err := strconv.Atoi(digits)
-	if err != nil || days < 0 || days > most {
+	days, err := strconv.ParseUint(digits, 10, 32)
+	switch {
+	case errors.Is(err, strconv.ErrRange) || days > mostDays:
+		return 0, long
+	case err != nil:
 		return 0, wrong
-	}
-	if rest == "" {
+	case rest == "" && hasDays:
 		return time.Duration(days) * day, nil
 	}
 	d, err := time.ParseDuration(rest)
-	if err != nil || d < 0 {
+	switch {
+	case err != nil || hasDays && d < 0:
 		return 0, wrong
+	case d > mostDays*day-time.Duration(days)*day:
+		return 0, long
 	}
 	return time.Duration(days)*day + d, nil
 }

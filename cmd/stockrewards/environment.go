@@ -5,6 +5,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/alecthomas/kong"
 
@@ -45,7 +46,8 @@ const envPrefix = "STOCKREWARDS_"
 var serviceLink = regexp.MustCompile(`^STOCKREWARDS_(\w+_)?(SERVICE_HOST|SERVICE_PORT(_\w+)?|PORT(_\d+_\w+)?)$`)
 
 // checkEnvironment refuses variables with envPrefix that no command reads: a mistyped
-// limit would otherwise mean no limit.
+// limit would otherwise mean no limit. It also refuses values that are not UTF-8, of which the
+// parser would change bytes.
 func checkEnvironment(model *kong.Application, environ []string) error {
 	known := []string{envPaperKeyID, envPaperSecretKey}
 	for _, leaf := range model.Leaves(false) {
@@ -54,8 +56,14 @@ func checkEnvironment(model *kong.Application, environ []string) error {
 		}
 	}
 	for _, variable := range environ {
-		name, _, _ := strings.Cut(variable, "=")
-		if !strings.HasPrefix(name, envPrefix) || slices.Contains(known, name) || serviceLink.MatchString(name) {
+		name, value, _ := strings.Cut(variable, "=")
+		if !strings.HasPrefix(name, envPrefix) || serviceLink.MatchString(name) {
+			continue
+		}
+		if slices.Contains(known, name) {
+			if !utf8.ValidString(value) {
+				return usageErrorf("the environment variable %s is not UTF-8", name)
+			}
 			continue
 		}
 		nearest := rewards.Nearest(strings.TrimPrefix(name, envPrefix), trimmed(known))

@@ -10,7 +10,7 @@ func examples(lines ...string) string {
 
 // Help implements kong.HelpProvider.
 func (c *appCreate) Help() string {
-	return examples("app create shop", "app create shop --mode live --daily-budget 500 > shop.key")
+	return examples("app create shop", "app create shop --mode live --daily-budget 500 >> shop.key")
 }
 
 // Help implements kong.HelpProvider.

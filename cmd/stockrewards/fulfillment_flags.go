@@ -53,8 +53,12 @@ func (f fulfillmentFlags) config(broker string) (fulfillment.Config, error) {
 		}
 		*flag.value = min(amount, server.NoLimit)
 	}
-	if f.HouseAppLimit == "" {
+	switch {
+	case f.HouseAppLimit == "":
 		c.HouseAppLimit = appShare(c.HouseDailyLimit)
+	case f.HouseDailyLimit != "" && c.HouseAppLimit > c.HouseDailyLimit:
+		return c, usageErrorf("--house-daily-limit-per-app %s: must not be more than --house-daily-limit, which is %s",
+			c.HouseAppLimit, c.HouseDailyLimit)
 	}
 	if c.MaxNotional < rewards.LowestMaxNotional {
 		return c, usageErrorf("--max-order-notional %s: must be at least %s", c.MaxNotional, rewards.LowestMaxNotional)

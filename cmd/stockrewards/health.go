@@ -89,9 +89,12 @@ func (c *healthCommand) judge(address string, status int, body []byte) error {
 // on all addresses is reached on the loopback interface.
 func reachable(listener string) (string, error) {
 	listener = strings.TrimSuffix(strings.TrimPrefix(listener, "http://"), "/")
+	if _, err := loopback(listener); err != nil || strings.ContainsAny(listener, "/?#@") {
+		return "", usageErrorf("ADDRESS %q: must be HOST:PORT", listener)
+	}
 	host, port, err := net.SplitHostPort(listener)
 	if err != nil {
-		return "", usageErrorf("ADDRESS %q: must be HOST:PORT", listener)
+		return "", err
 	}
 	if ip := net.ParseIP(host); host == "" || ip != nil && ip.IsUnspecified() {
 		host = "127.0.0.1"

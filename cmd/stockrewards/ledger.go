@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"path/filepath"
 	"strings"
 	"time"
 
@@ -92,10 +91,11 @@ func writeNewFile(path string, write func(io.Writer) error) error {
 		err = f.Sync()
 	}
 	if err = errors.Join(err, f.Close()); err == nil {
-		err = os.Link(partial, path) // unlike a rename, it never replaces a file
+		err = dbfile.Publish(partial, path)
 	}
-	if err := errors.Join(err, os.Remove(partial)); err != nil {
+	if err != nil {
+		_ = os.Remove(partial) // unless it has got its name
 		return fmt.Errorf("%s is not written: %w", path, err)
 	}
-	return dbfile.SyncFolder(filepath.Dir(path))
+	return nil
 }

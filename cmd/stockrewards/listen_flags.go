@@ -21,24 +21,28 @@ func (f tlsFlags) checkTLS() error {
 }
 
 type connectionFlags struct {
-	MaxConnections           int `default:"4096" placeholder:"N" help:"Limit the clients' concurrent connections; further ones are closed (default: 4096)."`
-	MaxConnectionsPerAddress int `placeholder:"N" help:"Limit the concurrent connections from one remote address, not from this machine (default: half of --max-connections; with --behind-proxy no separate limit)."`
+	MaxConnections           *int `placeholder:"N" help:"Limit the clients' concurrent connections; further ones are closed (default: 4096)."`
+	MaxConnectionsPerAddress int  `placeholder:"N" help:"Limit the concurrent connections from one remote address, not from this machine (default: half of --max-connections; with --behind-proxy no separate limit)."`
 }
 
 func (f connectionFlags) checkConnections() error {
-	if f.MaxConnections < 1 || f.MaxConnectionsPerAddress < 0 {
+	given := f.MaxConnections != nil
+	switch {
+	case given && *f.MaxConnections < 1 || f.MaxConnectionsPerAddress < 0:
 		return usageErrorf(
 			"--max-connections must be at least 1, and --max-connections-per-address must not be negative")
+	case given && f.MaxConnectionsPerAddress > *f.MaxConnections:
+		return usageErrorf("--max-connections-per-address %d: must not be more than --max-connections, which is %d",
+			f.MaxConnectionsPerAddress, *f.MaxConnections)
 	}
 	return nil
 }
 
 // limits are those of the flags; zero values mean the defaults.
 func (f connectionFlags) limits(behindProxy bool) guard.Limits {
-	const usual = 4096
-	l := guard.Limits{Connections: f.MaxConnections, PerAddress: f.MaxConnectionsPerAddress}
-	if l.Connections == 0 {
-		l.Connections = usual
+	l := guard.Limits{Connections: 4096, PerAddress: f.MaxConnectionsPerAddress}
+	if f.MaxConnections != nil {
+		l.Connections = *f.MaxConnections
 	}
 	if l.PerAddress == 0 && !behindProxy {
 		l.PerAddress = (l.Connections + 1) / 2
@@ -77,7 +81,7 @@ func (f adminFlags) checkAdmin() error {
 func loopback(address string) (bool, error) {
 	host, port, err := net.SplitHostPort(address)
 	const most = 65_535
-	if n, notNumber := strconv.Atoi(port); notNumber == nil && n > most {
+	if n, notNumber := strconv.Atoi(port); notNumber == nil && (n < 0 || n > most) {
 		err = strconv.ErrRange
 	}
 	ip := net.ParseIP(host)

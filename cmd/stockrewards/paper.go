@@ -6,7 +6,6 @@ import (
 	"log/slog"
 	"net/http"
 	"os"
-	"strings"
 	"time"
 
 	"stockrewards/internal/broker/paper"
@@ -51,9 +50,12 @@ func (c *paperCommand) Run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	path, found := strings.CutPrefix(c.Database, "sqlite:")
-	if !found || path == "" {
-		return usageErrorf("--database %q: must be sqlite:PATH", withoutPassword(c.Database))
+	path, err := sqlitePath("--database", c.Database, "sqlite:PATH")
+	if err != nil {
+		return err
+	}
+	if _, err := loopback(c.Listen); err != nil {
+		return usageErrorf("--listen %q: must be HOST:PORT", c.Listen)
 	}
 	if err := server.MakeFolder(path); err != nil {
 		return err

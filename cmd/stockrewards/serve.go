@@ -94,7 +94,7 @@ func (c *serveCommand) config() (cfg server.Config, err error) {
 func (c *serveCommand) checkFleet(d server.Database) error {
 	switch {
 	case d.Postgres != "" && c.Broker == server.BrokerPaper:
-		return errors.New("--broker paper keeps its books beside an SQLite file, but a fleet needs one " +
+		return usageErrorf("--broker paper keeps its books beside an SQLite file, but a fleet needs one " +
 			"brokerage: run `stockrewards paper`, and serve with --broker alpaca, --alpaca-url and " +
 			"--alpaca-data-url set to its address")
 	case d.Postgres == "" && server.Role(c.Role) != server.RoleAll:

@@ -1,10 +1,11 @@
 // Package certificate serves a TLS certificate from two files and reloads them when they
-// change. A pair that is half written, mismatched or not valid now never replaces a
-// working one.
+// change. A pair that is half written, mismatched, not valid now or with a key that clients
+// cannot use never replaces a working one.
 package certificate
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"crypto/tls"
 	"fmt"
@@ -36,14 +37,18 @@ type loaded struct {
 	certificate *tls.Certificate
 }
 
-// Load reads the pair. It fails when a file is missing or the files do not match. A
-// certificate that is not valid now, and a key that other users can read, are logged.
+// Load reads the pair. It fails when a file is missing, the files do not match, or clients
+// cannot use their key. A certificate that is not valid now, and a key that other users can
+// read, are logged.
 func Load(
 	ctx context.Context, certFile, keyFile string, now func() time.Time, log *slog.Logger,
 ) (*Pair, error) {
 	p := &Pair{certFile: certFile, keyFile: keyFile, now: now, log: log, checked: now()}
 	l, err := p.read()
 	if err != nil {
+		return nil, err
+	}
+	if err := l.usable(); err != nil {
 		return nil, err
 	}
 	if err := l.validAt(now()); err != nil {
@@ -66,6 +71,9 @@ func (p *Pair) read() (*loaded, error) {
 		return nil, fmt.Errorf("certificate: %w", err)
 	}
 	pair, err := tls.X509KeyPair(cert, key)
+	if err != nil && bytes.Contains(key, []byte("ENCRYPTED")) { // in its first line or in a header, as PEM
+		return nil, fmt.Errorf("certificate: %s: the key is encrypted; decrypt it, as with `openssl pkey`", p.keyFile)
+	}
 	if err != nil {
 		return nil, fmt.Errorf("certificate: %s and %s: %w", p.certFile, p.keyFile, err)
 	}
@@ -77,6 +85,21 @@ func (l *loaded) validAt(now time.Time) error {
 	if now.Before(leaf.NotBefore) || now.After(leaf.NotAfter) {
 		return fmt.Errorf("certificate: valid from %s to %s only",
 			leaf.NotBefore.Format(time.RFC3339), leaf.NotAfter.Format(time.RFC3339))
+	}
+	return nil
+}
+
+// usable fails when the key can sign no handshake of TLS 1.3, such as one of the curve P-224.
+func (l *loaded) usable() error {
+	client := tls.ClientHelloInfo{
+		SupportedVersions: []uint16{tls.VersionTLS13},
+		SignatureSchemes: []tls.SignatureScheme{
+			tls.ECDSAWithP256AndSHA256, tls.ECDSAWithP384AndSHA384, tls.ECDSAWithP521AndSHA512, tls.Ed25519,
+			tls.PSSWithSHA256, tls.PSSWithSHA384, tls.PSSWithSHA512,
+		},
+	}
+	if err := client.SupportsCertificate(l.certificate); err != nil {
+		return fmt.Errorf("certificate: clients cannot use its key: %w", err)
 	}
 	return nil
 }
@@ -126,7 +149,7 @@ func (p *Pair) reload(ctx context.Context) {
 		return
 	}
 	if err == nil {
-		err = l.validAt(now)
+		err = cmp.Or(l.validAt(now), l.usable())
 	}
 	switch {
 	case err == nil:

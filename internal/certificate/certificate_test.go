@@ -76,7 +76,13 @@ type pair struct{ cert, key []byte }
 
 func newPair(t *testing.T, name string, from, to time.Time) pair {
 	t.Helper()
-	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	return newPairOf(t, elliptic.P256(), name, from, to)
+}
+
+// newPairOf is newPair with a key of a curve.
+func newPairOf(t *testing.T, curve elliptic.Curve, name string, from, to time.Time) pair {
+	t.Helper()
+	key, err := ecdsa.GenerateKey(curve, rand.Reader)
 	shared.Check(t, err)
 	template := &x509.Certificate{
 		SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: name}, DNSNames: []string{name}, NotBefore: from, NotAfter: to,
@@ -156,6 +162,8 @@ func TestReloadAcceptsOnlyValidPairs(t *testing.T) {
 	w.expect(t, p, "not valid yet", "second")
 	w.advance(time.Hour)
 	w.expect(t, p, "valid now", "early")
+	w.write(t, newPairOf(t, elliptic.P224(), "unusable", now, now.Add(year)))
+	w.expect(t, p, "no client can use the key", "early")
 	for _, path := range []string{w.certFile, w.keyFile} {
 		shared.Check(t, os.Remove(path))
 	}
@@ -186,6 +194,19 @@ func TestLoadRefusesMismatchedFiles(t *testing.T) {
 	w.write(t, pair{one.cert, other.key})
 	if err := load(); err == nil || strings.Contains(err.Error(), "PRIVATE") {
 		t.Errorf("another certificate's key: %v", err)
+	}
+	w.write(t, newPairOf(t, elliptic.P224(), "unusable", now, now.Add(time.Hour)))
+	if err := load(); err == nil || !strings.Contains(err.Error(), "clients cannot use its key") {
+		t.Errorf("a key of P-224: %v", err)
+	}
+	for _, encrypted := range []string{
+		"-----BEGIN ENCRYPTED PRIVATE KEY-----\nAAAA\n-----END ENCRYPTED PRIVATE KEY-----\n",
+		"-----BEGIN EC PRIVATE KEY-----\nProc-Type: 4,ENCRYPTED\nDEK-Info: AES-256-CBC,00\n\nAAAA\n-----END EC PRIVATE KEY-----\n",
+	} {
+		w.put(t, w.keyFile, []byte(encrypted))
+		if err := load(); err == nil || !strings.Contains(err.Error(), "the key is encrypted; decrypt it") {
+			t.Errorf("an encrypted key: %v", err)
+		}
 	}
 	w.write(t, newPair(t, "old", now.Add(-time.Hour), now.Add(-time.Minute)))
 	shared.Check(t, os.Chmod(w.keyFile, 0o644))

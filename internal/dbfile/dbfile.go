@@ -66,9 +66,14 @@ func Beside(database string, name func(database string) string) string {
 	return name(target)
 }
 
-// URI returns the name of an SQLite file for its driver, without options.
+// URI returns the name of an SQLite file for its driver, without options. The path is always that of a file, although
+// SQLite gives others a meaning: ":memory:", and what begins with "file:".
 func URI(path string) string {
-	return (&url.URL{Scheme: "file", Opaque: (&url.URL{Path: filepath.Clean(path)}).EscapedPath()}).String()
+	path = filepath.Clean(path)
+	if !filepath.IsAbs(path) {
+		path = "./" + path
+	}
+	return (&url.URL{Scheme: "file", Opaque: (&url.URL{Path: path}).EscapedPath()}).String()
 }
 
 // SyncFolder makes the names of a folder's files durable.

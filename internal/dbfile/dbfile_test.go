@@ -79,3 +79,16 @@ func TestPrepareLeavesOtherFiles(t *testing.T) {
 		}
 	}
 }
+
+// The URI of a path is always that of a file with this name.
+func TestURI(t *testing.T) {
+	t.Parallel()
+	for path, want := range map[string]string{
+		"rewards.db": "file:./rewards.db", "/data/a b%.db": "file:/data/a%20b%25.db", ":memory:": "file:./:memory:",
+		"file:x.db?mode=memory": "file:./file:x.db%3Fmode=memory", "//data/./x.db": "file:/data/x.db",
+	} {
+		if got := dbfile.URI(path); got != want {
+			t.Errorf("%s: %s, want %s", path, got, want)
+		}
+	}
+}

@@ -19,7 +19,8 @@ type Cutover struct {
 
 // Freezer is an engine that can forbid writes by every program, this one included.
 type Freezer interface {
-	// Freeze forbids all writes except to the named setting, once tx commits. It may be repeated.
+	// Freeze forbids all writes except to the named setting, once tx commits: they fail with ErrCutOver. It may be
+	// repeated.
 	Freeze(ctx context.Context, tx Tx, setting string) error
 	// Thaw allows writes again, once tx commits.
 	Thaw(ctx context.Context, tx Tx) error

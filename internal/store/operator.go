@@ -1,7 +1,9 @@
 package store
 
 import (
+	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -53,13 +55,17 @@ func (o *Operator) changeFor(
 	if err := by.Check(); err != nil {
 		return err
 	}
-	return o.engine.Write(ctx, func(ctx context.Context, tx Tx) error {
+	err := o.engine.Write(ctx, func(ctx context.Context, tx Tx) error {
 		changes, err := f(ctx, tx)
 		if err != nil {
 			return err
 		}
 		return logChanges(ctx, tx, o.now(), by, changes)
 	})
+	if errors.Is(err, ErrCutOver) {
+		return cmp.Or(o.CheckCutover(ctx), err) // which names the other database
+	}
+	return err
 }
 
 // logChanges appends changes to the operator log. It updates the log's head, a setting, in the

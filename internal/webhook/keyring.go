@@ -89,16 +89,13 @@ func writeKey(path string, random io.Reader) error {
 	if err != nil {
 		return err
 	}
-	defer os.Remove(file.Name()) //nolint:errcheck // it is a second name of the file, or useless
+	defer os.Remove(file.Name()) //nolint:errcheck // it is useless, unless it has got its name
 	_, err = file.WriteString("# Seals the secrets of webhooks. Newest key first; see docs/webhooks.md.\n" +
 		base64.StdEncoding.EncodeToString(key[:]) + "\n")
 	if err := errors.Join(err, file.Sync(), file.Close()); err != nil {
 		return err
 	}
-	if err := os.Link(file.Name(), path); err != nil {
-		return err
-	}
-	return dbfile.SyncFolder(filepath.Dir(path))
+	return dbfile.Publish(file.Name(), path)
 }
 
 func (k *Keyring) add(key []byte) error {

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"path/filepath"
 	"runtime"
 
 	"stockrewards/internal/dbfile"
@@ -39,9 +38,9 @@ func (e *Engine) Backup(ctx context.Context, path string) error {
 	if err := f.Close(); err != nil {
 		return err
 	}
-	target := partial
-	if e.memory { // otherwise SQLite would create the copy in memory too
-		target = fileName(partial) + "?vfs=" + systemFiles()
+	target := dbfile.URI(partial) // SQLite would read a path that begins with "file:" as a URI
+	if e.memory {                 // otherwise SQLite would create the copy in memory too
+		target += "?vfs=" + systemFiles()
 	}
 	err = s.copyTo(context.WithoutCancel(ctx), target)
 	if err == nil {
@@ -62,12 +61,12 @@ func systemFiles() string {
 	return "unix"
 }
 
-// copyTo copies the committed state into an empty file and checks the copy.
-func (s *session) copyTo(ctx context.Context, path string) error {
-	if _, err := s.Exec(ctx, `VACUUM INTO ?1`, path); err != nil {
+// copyTo copies the committed state into an empty file, named by a URI, and checks the copy.
+func (s *session) copyTo(ctx context.Context, uri string) error {
+	if _, err := s.Exec(ctx, `VACUUM INTO ?1`, uri); err != nil {
 		return err
 	}
-	if _, err := s.Exec(ctx, `ATTACH DATABASE ?1 AS backup`, path); err != nil {
+	if _, err := s.Exec(ctx, `ATTACH DATABASE ?1 AS backup`, uri); err != nil {
 		return err
 	}
 	var verdict string
@@ -88,11 +87,5 @@ func publish(partial, path string) error {
 	if err := errors.Join(f.Sync(), f.Close()); err != nil {
 		return err
 	}
-	if err := os.Link(partial, path); err != nil { // never replaces a file, unlike a rename
-		return err
-	}
-	if err := os.Remove(partial); err != nil {
-		return err
-	}
-	return dbfile.SyncFolder(filepath.Dir(path))
+	return dbfile.Publish(partial, path)
 }

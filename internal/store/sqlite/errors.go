@@ -89,7 +89,8 @@ func noSpace(full sqlite.ResultCode) bool {
 // statements give each column its type. So it is a sum of integers that overflowed into a float.
 const otherType = sqlite.ResultConstraint | 12<<8
 
-// classify wraps errors of the database in CodeUnavailable, and that of a sum too large for its column in ErrOverflow.
+// classify wraps errors of the database in CodeUnavailable, that of a sum too large for its column in ErrOverflow, and
+// that of a frozen database in ErrCutOver.
 // Errors of the domain and of single rows stay as they are.
 func classify(err error) error {
 	full := code(err)
@@ -106,6 +107,9 @@ func classify(err error) error {
 	}
 	if full == otherType {
 		return fmt.Errorf("%w: %w", store.ErrOverflow, err)
+	}
+	if refused(err) {
+		return fmt.Errorf("%w: %w", store.ErrCutOver, err)
 	}
 	_, atCommit := errors.AsType[commitError](err)
 	_, unsynced := errors.AsType[unsyncedError](err)

@@ -5,13 +5,18 @@ import (
 	"fmt"
 	"strings"
 
+	"zombiezen.com/go/sqlite"
+
 	"stockrewards/internal/store"
 )
 
 var _ store.Freezer = (*Engine)(nil)
 
-// frozen is the prefix of the triggers that forbid writes.
-const frozen = "frozen_"
+// frozen is the prefix of the triggers that forbid writes, and refusal is their message.
+const (
+	frozen  = "frozen_"
+	refusal = "this database is frozen: it was moved to another database"
+)
 
 // Freeze implements store.Freezer by triggers, which every program that opens the file obeys,
 // older versions of this one too.
@@ -42,7 +47,12 @@ func freezing(table, event, setting string) string {
 	}
 	return `CREATE TRIGGER IF NOT EXISTS ` + frozen + strings.ToLower(event) + `_` + table +
 		` BEFORE ` + event + ` ON ` + table + when +
-		` BEGIN SELECT RAISE(ABORT, 'this database is frozen: it was moved to another database'); END`
+		` BEGIN SELECT RAISE(ABORT, '` + refusal + `'); END`
+}
+
+// refused reports whether a trigger of Freeze caused an error.
+func refused(err error) bool {
+	return code(err) == sqlite.ResultConstraintTrigger && strings.Contains(err.Error(), refusal)
 }
 
 // Thaw implements store.Freezer.

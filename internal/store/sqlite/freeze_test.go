@@ -44,6 +44,9 @@ func TestCutover(t *testing.T) {
 	check(t, s.CompleteCutover(t.Context(), "host:5432/a name"))
 	wantCutover(t, s, store.Cutover{To: "host:5432/a name", At: now, Done: true}, "was moved to host:5432/a name")
 	wantWrites(t, s, other, false)
+	if err := s.SetPaused(t.Context(), "why"); err == nil || err.Error() != s.CheckCutover(t.Context()).Error() {
+		t.Errorf("an operator's change: %v, want an error that names the other database", err)
+	}
 }
 
 func check(t *testing.T, err error) {
