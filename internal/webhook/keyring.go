@@ -42,8 +42,8 @@ const (
 
 // OpenKeyring reads the keys in a file: one in each line, 32 bytes in base64, newest first. Lines that
 // start with # are comments. A missing file is made with a new key, for its owner only: see dbfile.Give, which gets the
-// SQLite database, or "". It fails when everyone may write the file: whoever can write it could have secrets sealed with
-// a key of theirs.
+// SQLite database, or "". It fails when everyone may write the file: who can write it could have secrets sealed with a
+// key of theirs.
 func OpenKeyring(path, database string, random io.Reader) (*Keyring, error) {
 	content, err := os.ReadFile(path)
 	if errors.Is(err, os.ErrNotExist) {
