@@ -8,10 +8,10 @@ at() { echo "$1"; }
 server() {
   local kind=${1/dev/serve} log pid
   shift
-  if [ -n "${running[$kind]:-}" ]; then # as Ctrl-C does: go run leaves the signal to its child
+  if [ -n "${running[$kind]:-}" ]; then # its child, if it is go run; a background job ignores SIGINT
     pid=${running[$kind]}
     # shellcheck disable=SC2046 # a list
-    kill -INT $(cat /proc/"$pid"/task/*/children | grep . || echo "$pid")
+    kill -TERM $(cat /proc/"$pid"/task/*/children | grep . || echo "$pid")
     wait "$pid"
   fi
   case "$kind $*" in

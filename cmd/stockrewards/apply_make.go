@@ -66,7 +66,7 @@ func (m *maker) openKeyring(ctx context.Context, d databaseFlag, path string) er
 		return usageErrorf("--webhook-key-file: webhook endpoints need the file that serve has: %w",
 			cmp.Or(err, errors.New("over PostgreSQL it must be given")))
 	}
-	if m.keyring, err = webhook.OpenKeyring(path, rand.Reader); err != nil {
+	if m.keyring, err = webhook.OpenKeyring(path, database.SQLite, rand.Reader); err != nil {
 		return err
 	}
 	stored, err := m.store.AllWebhookEndpoints(ctx)

@@ -47,7 +47,8 @@ func (c *auditCommand) compare(ctx context.Context) (brokercheck.Report, error) 
 	if ours.BrokerKind == server.BrokerPaper && database.SQLite == "" {
 		return none, errors.New("the embedded paper brokerage keeps its books beside an SQLite file only")
 	}
-	broker, err := brokerFlags{addressFlags: c.addressFlags, Broker: ours.BrokerKind}.connect(ctx, database)
+	flags := brokerFlags{addressFlags: c.addressFlags, Broker: ours.BrokerKind}
+	broker, err := flags.connect(ctx, database, ours.BrokerAccount)
 	if err != nil {
 		return none, err
 	}
@@ -77,8 +78,7 @@ func (c *auditCommand) compareOnce(ctx context.Context, broker server.Connection
 		return none, err
 	}
 	if account != ours.BrokerAccount {
-		return none, fmt.Errorf("the credentials are for the account %s, but the database belongs to %s",
-			account, ours.BrokerAccount)
+		return none, otherAccount(ours.BrokerKind, account, ours.BrokerAccount)
 	}
 	last, err := broker.Orders(ctx, brokercheck.LastSince(theirs.First), nil)
 	if err != nil {

@@ -74,11 +74,13 @@ func (f addressFlags) checkAddress(flag, address string) error {
 		"or, for 'stockrewards paper' in a network that you trust, use --allow-plain-http-broker", flag, address)
 }
 
-func (f brokerFlags) connect(ctx context.Context, d server.Database) (server.Connection, error) {
+// connect creates a client of the broker, for a store that is pinned to an account of it.
+func (f brokerFlags) connect(ctx context.Context, d server.Database, pinned string) (server.Connection, error) {
 	broker, err := f.broker()
 	if err != nil {
 		return server.Connection{}, err
 	}
+	broker.Pinned = pinned
 	return broker.Connect(ctx, d, slog.New(slog.NewTextHandler(os.Stderr, nil)), nil)
 }
 
@@ -98,7 +100,7 @@ func (f brokerFlags) withBroker(
 	if err != nil {
 		return err
 	}
-	broker, err := f.connect(ctx, database)
+	broker, err := f.connect(ctx, database, in.BrokerAccount)
 	if err != nil {
 		return err
 	}
@@ -107,10 +109,18 @@ func (f brokerFlags) withBroker(
 	case err != nil:
 		err = fmt.Errorf("cannot ask the broker, so nothing is decided: %w", err)
 	case in.BrokerAccount != "" && account.ID != in.BrokerAccount:
-		err = fmt.Errorf("the credentials are for the account %s, but the database belongs to %s",
-			account.ID, in.BrokerAccount)
+		err = otherAccount(in.BrokerKind, account.ID, in.BrokerAccount)
 	default:
 		err = use(broker)
 	}
 	return errors.Join(err, broker.Close())
+}
+
+// otherAccount is the error for a broker with another account than the one that the store is pinned to.
+func otherAccount(kind, account, pinned string) error {
+	if kind == server.BrokerPaper {
+		return fmt.Errorf("paper.db beside the database has the account %s, but the database belongs to %s; "+
+			"put the paper.db of this database back (see docs/backup.md)", account, pinned)
+	}
+	return fmt.Errorf("the credentials are for the account %s, but the database belongs to %s", account, pinned)
 }

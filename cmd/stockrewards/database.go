@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"errors"
+	"os"
 	"path/filepath"
 	"strings"
 	"time"
@@ -26,7 +27,12 @@ func (d databaseFlag) database() (server.Database, error) {
 	if err == nil && filepath.Clean(path) == sqlite.Memory {
 		err = usageErrorf("--database %q: a database in memory is lost when the command ends; name a file", d.Database)
 	}
-	return server.Database{SQLite: path}, err
+	return server.Database{SQLite: path, Waiting: sayWaiting}, err
+}
+
+// sayWaiting says why a command does not end yet.
+func sayWaiting() {
+	fsayf(os.Stderr, "stockrewards: waiting for another process, which updates the schema of the database\n")
 }
 
 // open opens the store; create also creates or migrates its schema.
@@ -35,7 +41,11 @@ func (d databaseFlag) open(ctx context.Context, create bool) (*store.Store, erro
 	if err != nil {
 		return nil, err
 	}
-	return database.Open(ctx, create)
+	s, err := database.Open(ctx, create)
+	if !create && interrupted(ctx, err) {
+		return nil, errNotOpened
+	}
+	return s, err
 }
 
 func (d databaseFlag) with(ctx context.Context, f func(*store.Store) error) error {

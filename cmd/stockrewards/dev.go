@@ -59,22 +59,35 @@ func (c *devCommand) Run(ctx context.Context) error {
 	if c.Verbose {
 		cfg.RequestLog = textRequests{log}
 	}
-	s, err := server.New(ctx, cfg)
+	s, err := c.open(ctx, cfg)
+	if interrupted(ctx, err) {
+		sayln(stoppedEarly)
+		return nil
+	}
 	if err != nil {
 		return err
 	}
+	return s.Run(ctx)
+}
+
+// open opens the service with its app, its first user and its page, and greets.
+func (c *devCommand) open(ctx context.Context, cfg server.Config) (*server.Server, error) {
+	s, err := server.New(ctx, cfg)
+	if err != nil {
+		return nil, err
+	}
 	key, user, err := c.prepare(ctx, s.Store)
 	if err != nil {
-		return errors.Join(err, s.Close())
+		return nil, errors.Join(err, s.Close())
 	}
-	front, err := c.page(s, log, key, user)
+	front, err := c.page(s, cfg.Log, key, user)
 	if err != nil {
-		return errors.Join(err, s.Close())
+		return nil, errors.Join(err, s.Close())
 	}
 	s.Front(front)
 	c.greet("http://"+s.Address(), key, user)
 	c.greetAdmin(s.AdminAddress())
-	return s.Run(ctx)
+	return s, nil
 }
 
 // config is the service of dev: everything in one process, over the paper brokerage.

@@ -9,7 +9,6 @@ import (
 	"fmt"
 	"os"
 	"os/signal"
-	"syscall"
 	"time"
 
 	"github.com/alecthomas/kong"
@@ -54,7 +53,7 @@ const (
 )
 
 func main() {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
+	ctx, stop := signal.NotifyContext(context.Background(), stopSignals()...)
 	defer stop()
 	context.AfterFunc(ctx, stop) // a second signal kills the process
 	var c commands
@@ -94,11 +93,12 @@ func main() {
 		err = parsed.Run()
 	}
 	if err = errors.Join(err, stdout.failure()); err != nil {
-		stop()
 		code := 1
 		if e, ok := errors.AsType[exitError](err); ok {
 			code = e.code
 		}
+		err = inPlainWords(ctx, err)
+		stop()
 		fail(redactArguments(err, args), code)
 	}
 }

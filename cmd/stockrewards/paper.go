@@ -60,6 +60,16 @@ func (c *paperCommand) Run(ctx context.Context) error {
 	if err := server.MakeFolder(path); err != nil {
 		return err
 	}
+	err = c.open(ctx, path, o)
+	if interrupted(ctx, err) {
+		log.InfoContext(ctx, stoppedEarly)
+		return nil
+	}
+	return err
+}
+
+// open opens the books, prepares the clock and the faults, and serves until ctx ends.
+func (c *paperCommand) open(ctx context.Context, path string, o paper.Options) error {
 	b, err := paper.Open(ctx, path, o)
 	if err != nil {
 		return err
@@ -69,7 +79,7 @@ func (c *paperCommand) Run(ctx context.Context) error {
 		err = c.addFaults(b)
 	}
 	if err == nil {
-		err = c.serve(ctx, b, log)
+		err = c.serve(ctx, b, o.Logger)
 	}
 	return errors.Join(err, b.Close())
 }

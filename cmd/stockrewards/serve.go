@@ -43,6 +43,10 @@ func (c *serveCommand) Run(ctx context.Context) error {
 	}
 	cfg.Log, cfg.RequestLog, cfg.LogDropped = slog.New(server.JSONLog(out)), out.Batched(), out.Dropped
 	s, err := server.New(ctx, cfg)
+	if interrupted(ctx, err) {
+		cfg.Log.InfoContext(ctx, stoppedEarly)
+		return nil
+	}
 	if err != nil {
 		return err
 	}

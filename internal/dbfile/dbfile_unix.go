@@ -31,6 +31,15 @@ func inode(info fs.FileInfo) uint64 {
 	return stat.Ino
 }
 
+// owner is the user and the group that a file belongs to.
+func owner(info fs.FileInfo) (uid, gid int, known bool) {
+	stat, ok := info.Sys().(*syscall.Stat_t)
+	if !ok {
+		return 0, 0, false
+	}
+	return int(stat.Uid), int(stat.Gid), true
+}
+
 // Bits of a file's mode.
 const (
 	byAnybody = 0o002 // everyone may write

@@ -24,9 +24,16 @@ const (
 // of one into the other, and delete it; and a copy of the database without its log lacks the newest awards. So Prepare
 // fails until the files are back, or an operator removes the note.
 func NoteMoved(path string, database, log fs.FileInfo) error {
-	const ownerOnly = 0o600
 	note := fmt.Sprintf(noteFormat, inode(database), inode(log)) + noteText
-	return os.WriteFile(path+noteSuffix, []byte(note), ownerOnly)
+	f, err := Create(path+noteSuffix, path)
+	if errors.Is(err, fs.ErrExist) { // of an earlier time
+		f, err = os.OpenFile(path+noteSuffix, os.O_WRONLY|os.O_TRUNC, 0)
+	}
+	if err != nil {
+		return err
+	}
+	_, err = f.WriteString(note)
+	return errors.Join(err, f.Close())
 }
 
 // checkMoved fails while a note says that the files of a database are others than those that were used last. It removes

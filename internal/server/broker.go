@@ -3,8 +3,11 @@ package server
 import (
 	"context"
 	"crypto/rand"
+	"errors"
 	"fmt"
+	"io/fs"
 	"log/slog"
+	"os"
 	"path/filepath"
 	"time"
 
@@ -33,6 +36,8 @@ type Broker struct {
 	// For BrokerPaper.
 	Hours   paper.Hours
 	Control bool // its clock and faults can be set
+
+	Pinned string // the account that the store is pinned to; "" before the first start
 }
 
 // Connection is a client of the broker.
@@ -50,7 +55,8 @@ func (c Connection) Close() error {
 }
 
 // Connect creates a client of the broker. The books of BrokerPaper are in paper.db in
-// the folder of d's file. Calls are reported to observe, which may be nil.
+// the folder of d's file. They are created for a store that is not pinned: new ones have another account.
+// Calls are reported to observe, which may be nil.
 func (b Broker) Connect(
 	ctx context.Context, d Database, log *slog.Logger,
 	observe func(operation string, err error, took time.Duration),
@@ -69,6 +75,11 @@ func (b Broker) Connect(
 	books := dbfile.Beside(d.SQLite, func(database string) string {
 		return filepath.Join(filepath.Dir(database), "paper.db")
 	})
+	if b.Pinned != "" {
+		if err := checkBooks(books, b.Pinned); err != nil {
+			return Connection{}, err
+		}
+	}
 	brokerage, err := paper.Open(ctx, books, o)
 	if err != nil {
 		return Connection{}, fmt.Errorf("cannot open the paper brokerage's books: %w", err)
@@ -79,6 +90,16 @@ func (b Broker) Connect(
 		Transport: brokerage.Transport(), RequestsPerMinute: requestsPerMinute, Observe: observe,
 	})
 	return Connection{client, brokerage}, nil
+}
+
+// checkBooks fails when the books that have an account of the paper brokerage are missing or empty.
+func checkBooks(path, account string) error {
+	file, err := os.Stat(path)
+	if errors.Is(err, fs.ErrNotExist) || err == nil && file.Size() == 0 {
+		return fmt.Errorf("paper.db is missing beside the database, whose stock is in the account %s of that paper "+
+			"brokerage; put %s back (see docs/backup.md)", account, path)
+	}
+	return nil // Open says what else is wrong
 }
 
 // PaperOptions are the options of every paper brokerage: it trades the embedded catalog.

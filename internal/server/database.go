@@ -20,6 +20,10 @@ type Database struct {
 	SQLite    string // the file's path
 	Postgres  string // a URL
 	PgBouncer bool   // the URL is PgBouncer's, in transaction mode
+
+	// Waiting is called once when Open waits for long, because another process updates the schema of SQLite. It may be
+	// nil. A Server sets it.
+	Waiting func()
 }
 
 // Open opens the store. With create it also creates or migrates the schema; without, a
@@ -41,7 +45,7 @@ func (d Database) Backup(ctx context.Context, path string) (older bool, err erro
 	if err := d.checkFile(); err != nil {
 		return false, err
 	}
-	engine, err := sqlite.Open(ctx, d.SQLite, sqlite.Options{OlderSchema: true})
+	engine, err := sqlite.Open(ctx, d.SQLite, sqlite.Options{OlderSchema: true, Waiting: d.Waiting})
 	if err != nil {
 		return false, err
 	}
@@ -72,7 +76,7 @@ func (d Database) openSQLite(ctx context.Context, create, sole bool) (*store.Sto
 	} else if err := d.checkFile(); err != nil {
 		return nil, err
 	}
-	engine, err := sqlite.Open(ctx, d.SQLite, sqlite.Options{KeepSchema: !create, Sole: sole})
+	engine, err := sqlite.Open(ctx, d.SQLite, sqlite.Options{KeepSchema: !create, Sole: sole, Waiting: d.Waiting})
 	if err != nil {
 		return nil, err
 	}
@@ -133,6 +137,7 @@ func (s *Server) openFile(ctx context.Context, d Database) error {
 		return err
 	}
 	s.onClose(unlock)
+	d.Waiting = func() { s.log.WarnContext(ctx, "waiting for another process, which updates the database's schema") }
 	if s.Store, err = d.openSQLite(ctx, true, true); err != nil {
 		return err
 	}

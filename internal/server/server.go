@@ -123,6 +123,7 @@ func (s *Server) open(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
+	s.cfg.Broker.Pinned = in.BrokerAccount
 	if s.Broker, err = s.cfg.Broker.Connect(ctx, s.cfg.Database, s.log, s.metrics.BrokerCall); err != nil {
 		return err
 	}

@@ -37,7 +37,7 @@ func (s *Server) openKeyring(ctx context.Context) (err error) {
 	if path == "" {
 		return s.countUnsent(ctx)
 	}
-	if s.keyring, err = webhook.OpenKeyring(path, rand.Reader); err != nil {
+	if s.keyring, err = webhook.OpenKeyring(path, s.cfg.Database.SQLite, rand.Reader); err != nil {
 		return err
 	}
 	changed, err := s.Store.ResealWebhookSecrets(ctx, s.keyring.Reseal)

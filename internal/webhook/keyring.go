@@ -41,18 +41,19 @@ const (
 )
 
 // OpenKeyring reads the keys in a file: one in each line, 32 bytes in base64, newest first. Lines that
-// start with # are comments. A missing file is made with a new key, for its owner only. It fails when everyone may
-// write the file: whoever can write it could have secrets sealed with a key of theirs.
-func OpenKeyring(path string, random io.Reader) (*Keyring, error) {
+// start with # are comments. A missing file is made with a new key, for its owner only: see dbfile.Give, which gets the
+// SQLite database, or "". It fails when everyone may write the file: who can write it could have secrets sealed with a
+// key of theirs.
+func OpenKeyring(path, database string, random io.Reader) (*Keyring, error) {
 	content, err := os.ReadFile(path)
 	if errors.Is(err, os.ErrNotExist) {
-		if err := writeKey(path, random); err != nil && !errors.Is(err, os.ErrExist) {
+		if err := writeKey(path, database, random); err != nil && !errors.Is(err, os.ErrExist) {
 			return nil, fmt.Errorf("cannot make the key file of webhooks: %w", err)
 		}
 		content, err = os.ReadFile(path)
 	}
 	if err != nil {
-		return nil, fmt.Errorf("cannot read the key file of webhooks: %w", err)
+		return nil, fmt.Errorf("cannot read the key file of webhooks: %w", dbfile.Denied(path, err, ""))
 	}
 	k := &Keyring{}
 	for number, lines := 1, bufio.NewScanner(bytes.NewReader(content)); lines.Scan(); number++ {
@@ -80,7 +81,7 @@ func OpenKeyring(path string, random io.Reader) (*Keyring, error) {
 
 // writeKey writes a file with a new key. Of several processes one succeeds; no reader sees a part of
 // the file.
-func writeKey(path string, random io.Reader) error {
+func writeKey(path, database string, random io.Reader) error {
 	var key [keyBytes]byte
 	if _, err := io.ReadFull(random, key[:]); err != nil {
 		return err
@@ -89,6 +90,7 @@ func writeKey(path string, random io.Reader) error {
 	if err != nil {
 		return err
 	}
+	dbfile.Give(file, database)
 	defer os.Remove(file.Name()) //nolint:errcheck // it is useless, unless it has got its name
 	_, err = file.WriteString("# Seals the secrets of webhooks. Newest key first; see docs/webhooks.md.\n" +
 		base64.StdEncoding.EncodeToString(key[:]) + "\n")

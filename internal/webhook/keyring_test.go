@@ -15,7 +15,7 @@ import (
 
 func openKeyring(t *testing.T, path string) *webhook.Keyring {
 	t.Helper()
-	k, err := webhook.OpenKeyring(path, rand.Reader)
+	k, err := webhook.OpenKeyring(path, "", rand.Reader)
 	check(t, err)
 	return k
 }
@@ -57,14 +57,14 @@ func TestKeyringIsMade(t *testing.T) {
 func TestKeyringIsProtected(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "keys")
-	if _, err := webhook.OpenKeyring(path, rand.Reader); err != nil {
+	if _, err := webhook.OpenKeyring(path, "", rand.Reader); err != nil {
 		t.Fatal(err)
 	}
 	for mode, refused := range map[os.FileMode]bool{0o644: false, 0o660: false, 0o666: true} {
 		if err := os.Chmod(path, mode); err != nil {
 			t.Fatal(err)
 		}
-		_, err := webhook.OpenKeyring(path, rand.Reader)
+		_, err := webhook.OpenKeyring(path, "", rand.Reader)
 		if refused != (err != nil && strings.Contains(err.Error(), "lets everyone write to it")) {
 			t.Errorf("a file with the mode %o: %v", mode, err)
 		}
@@ -106,7 +106,7 @@ func TestKeyringRotation(t *testing.T) {
 	}
 	for _, content := range []string{"", "# no key\n", "short\n", newer + "x"} {
 		check(t, os.WriteFile(path, []byte(content), 0o600))
-		if _, err := webhook.OpenKeyring(path, rand.Reader); err == nil || strings.Contains(err.Error(), "kkk") {
+		if _, err := webhook.OpenKeyring(path, "", rand.Reader); err == nil || strings.Contains(err.Error(), "kkk") {
 			t.Errorf("%q: error %v", content, err)
 		}
 	}

@@ -1,6 +1,7 @@
 package world
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"os"
@@ -58,7 +59,8 @@ func Launch(t *testing.T, name string, cmd *exec.Cmd) *Process {
 func Begin(t *testing.T, name string, cmd *exec.Cmd) (p *Process, before int64) {
 	t.Helper()
 	p = &Process{Cmd: cmd, Exited: make(chan error, 1)}
-	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
+	cmd.SysProcAttr = cmp.Or(cmd.SysProcAttr, &syscall.SysProcAttr{})
+	cmd.SysProcAttr.Pdeathsig = syscall.SIGKILL
 	logFile, before := OpenLog(t, name)
 	defer logFile.Close()
 	cmd.Stderr = logFile

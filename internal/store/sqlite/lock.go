@@ -1,9 +1,12 @@
 package sqlite
 
 import (
+	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
+	"time"
 
 	"stockrewards/internal/dbfile"
 )
@@ -21,7 +24,7 @@ func Lock(path string) (unlock func() error, err error) {
 	if err := prepareFile(path); err != nil {
 		return nil, err
 	}
-	byName, err := lockFile(path+".lock", false)
+	byName, err := lockFile(path+".lock", path)
 	if err != nil {
 		return nil, fmt.Errorf("sqlite: cannot lock %s: %w", path, err)
 	}
@@ -34,21 +37,46 @@ func Lock(path string) (unlock func() error, err error) {
 
 // LockFile locks a file that nothing else uses, until unlock or the end of the process. It creates it if it is missing,
 // and fails with ErrLocked.
-func LockFile(path string) (unlock func() error, err error) { return lockFile(path, false) }
+func LockFile(path string) (unlock func() error, err error) { return lockFile(path, "") }
 
-// lockFile locks a separate file, which it creates if it is missing.
-func lockFile(path string, wait bool) (unlock func() error, err error) {
-	const ownerOnly = 0o600
-	f, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, ownerOnly)
-	if err != nil {
-		return nil, err
+// awaitLock is lockFile, but waits until the file is free or ctx ends. It calls waiting once if that takes long.
+func awaitLock(ctx context.Context, path, database string, waiting func()) (unlock func() error, err error) {
+	const retry, long = 50 * time.Millisecond, 2 * time.Second
+	for began := time.Now(); ; {
+		unlock, err := lockFile(path, database)
+		if !errors.Is(err, ErrLocked) {
+			return unlock, err
+		}
+		if waiting != nil && time.Since(began) >= long {
+			waiting()
+			waiting = nil
+		}
+		select {
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		case <-time.After(retry):
+		}
 	}
-	return exclusively(f, wait)
 }
 
-// exclusively locks an open file. Closing the file unlocks it.
-func exclusively(f *os.File, wait bool) (unlock func() error, err error) {
-	if err := lock(f, wait); err != nil {
+// lockFile locks a separate file of a database. It creates the file if it is missing: see dbfile.Create.
+func lockFile(path, database string) (unlock func() error, err error) {
+	f, err := os.OpenFile(path, os.O_RDWR, 0)
+	if errors.Is(err, fs.ErrNotExist) {
+		f, err = dbfile.Create(path, database)
+	}
+	if errors.Is(err, fs.ErrExist) { // another process has just made it
+		f, err = os.OpenFile(path, os.O_RDWR, 0)
+	}
+	if err != nil {
+		return nil, dbfile.Denied(path, err, ", or remove it while nothing uses what it locks")
+	}
+	return exclusively(f)
+}
+
+// exclusively locks an open file, or fails with ErrLocked. Closing the file unlocks it.
+func exclusively(f *os.File) (unlock func() error, err error) {
+	if err := lock(f); err != nil {
 		return nil, errors.Join(err, f.Close())
 	}
 	return f.Close, nil

@@ -9,5 +9,5 @@ func lockDatabase(path string) (unlock func() error, err error) {
 	if err != nil {
 		return nil, err
 	}
-	return exclusively(f, false)
+	return exclusively(f)
 }

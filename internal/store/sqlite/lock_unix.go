@@ -9,14 +9,10 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// lock takes the exclusive lock of a file. If wait is false it fails with ErrLocked instead of waiting.
-func lock(f *os.File, wait bool) error {
-	how := unix.LOCK_EX
-	if !wait {
-		how |= unix.LOCK_NB
-	}
+// lock takes the exclusive lock of a file. It fails with ErrLocked while another process has it.
+func lock(f *os.File) error {
 	for {
-		err := unix.Flock(int(f.Fd()), how)
+		err := unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB)
 		switch {
 		case errors.Is(err, unix.EWOULDBLOCK):
 			return ErrLocked

@@ -35,9 +35,9 @@ func migrate(ctx context.Context, name, path string, o Options) (version int64, 
 		return 0, false, fmt.Errorf("sqlite: cannot read the migrations: %w", err)
 	}
 	if path != Memory {
-		unlock, err := lockFile(path+".setup.lock", true)
+		unlock, err := awaitLock(ctx, path+".setup.lock", path, o.Waiting)
 		if err != nil {
-			return 0, false, err
+			return 0, false, fmt.Errorf("sqlite: cannot lock the schema of %s: %w", path, err)
 		}
 		defer func() { err = errors.Join(err, unlock()) }()
 	}
@@ -54,7 +54,7 @@ func migrate(ctx context.Context, name, path string, o Options) (version int64, 
 	case o.KeepSchema:
 		return 0, false, fmt.Errorf("sqlite: %s: %w", path, store.ErrOlderSchema)
 	case current > 0 && path != Memory && !o.Sole: // an older version may serve it, and would end
-		unlock, err := lockFile(path+".lock", false)
+		unlock, err := lockFile(path+".lock", path)
 		if err != nil {
 			return 0, false, fmt.Errorf("sqlite: cannot update %s from an older version: %w", path, err)
 		}

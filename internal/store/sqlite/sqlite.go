@@ -34,6 +34,8 @@ type Options struct {
 	OlderSchema bool
 	// Sole makes the engine a store.SoleProcess. The caller holds the lock of Lock.
 	Sole bool
+	// Waiting is called once when another process has kept the lock of the schema for two seconds. Nil: nobody is.
+	Waiting func()
 }
 
 // Engine is the SQLite engine.
@@ -204,11 +206,10 @@ func (s *session) set(ctx context.Context, own ...string) error {
 // busyTimeout is how long a write waits for another process.
 const busyTimeout = 5 * time.Second
 
-// prepareFile creates a database file that only its owner can read. It never opens an existing
-// one.
+// prepareFile creates a database file that only its owner can read. If root makes it, it belongs to the owner of its
+// folder. It never opens an existing one.
 func prepareFile(path string) error {
-	const ownerOnly = 0o600
-	f, err := os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_RDWR, ownerOnly)
+	f, err := dbfile.Create(path, "")
 	if errors.Is(err, os.ErrExist) {
 		return nil
 	}

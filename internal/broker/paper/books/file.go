@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"io/fs"
 	"net/url"
-	"os"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -98,8 +97,7 @@ func refuseForeign(ctx context.Context, name string) (err error) {
 }
 
 func createFile(path string) error {
-	const ownerOnly = 0o600
-	f, err := os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_WRONLY, ownerOnly)
+	f, err := dbfile.Create(path, "")
 	if errors.Is(err, fs.ErrExist) {
 		return nil
 	}
