@@ -173,7 +173,12 @@ func (w *Worker) readPage(ctx context.Context, clock rewards.MarketClock) error 
 	}
 	ctx, cancel := context.WithTimeout(ctx, pagePatience)
 	defer cancel()
-	page, next, err := w.broker.Announcements(ctx, r.from, r.to, r.token)
+	var page []rewards.Announcement
+	var next string
+	err := w.await(ctx, func(ctx context.Context, _ betweenPages) (err error) {
+		page, next, err = w.broker.Announcements(ctx, r.from, r.to, r.token)
+		return err
+	})
 	if err == nil && r.pages >= maxPages {
 		err = errors.New("the list does not end")
 	}

@@ -142,9 +142,7 @@ func (w *Worker) readActivities(ctx context.Context, clock rewards.MarketClock) 
 	if a.token == "" {
 		a.begin(clock.Now)
 	}
-	within, cancel := context.WithTimeout(ctx, pagePatience)
-	defer cancel()
-	page, next, err := w.broker.Activities(within, a.category(), a.after, a.token)
+	page, next, err := w.askActivities(ctx)
 	if err == nil && a.pages >= maxPages {
 		err = errEndless
 	}
@@ -177,6 +175,18 @@ func (w *Worker) readActivities(ctx context.Context, clock rewards.MarketClock) 
 		a.end()
 	}
 	return nil
+}
+
+// askActivities asks the broker for the next page.
+func (w *Worker) askActivities(ctx context.Context) (page []rewards.Activity, next string, err error) {
+	ctx, cancel := context.WithTimeout(ctx, pagePatience)
+	defer cancel()
+	a := &w.actions.activities
+	err = w.await(ctx, func(ctx context.Context, _ betweenPages) (err error) {
+		page, next, err = w.broker.Activities(ctx, a.category(), a.after, a.token)
+		return err
+	})
+	return page, next, err
 }
 
 // basisPart is the part of the cost basis that a spin-off moves, by the prices that the broker's
