@@ -50,6 +50,8 @@ type Worker interface {
 	Leads() bool
 	// Busy is the time since the current step's last heartbeat; zero between steps.
 	Busy() time.Duration
+	// LeaderChanges is how often the leader has changed in the last five minutes, as far as this process knows.
+	LeaderChanges() int
 }
 
 // Webhooks sends events to the endpoints of apps.

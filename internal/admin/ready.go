@@ -29,6 +29,7 @@ type warning struct {
 const (
 	maxWarnings = 50
 	maxMessage  = 300                // bytes
+	maxLeaders  = 5                  // changes of the leader in five minutes that need no look
 	expiresSoon = 7 * 24 * time.Hour // the remaining life of a certificate
 )
 
@@ -99,6 +100,10 @@ func (a *Admin) warnings(ctx context.Context) []warning {
 	if age, unusable := a.Market.PriceAge(); unusable > 0 {
 		add("prices_not_usable", fmt.Sprintf("%d stocks have no usable price; the oldest price is %s old",
 			unusable, age.Round(time.Second)))
+	}
+	if n := a.Worker.LeaderChanges(); n > maxLeaders {
+		add("leader_changes", fmt.Sprintf("the leader of fulfillment has changed %d times in five minutes; "+
+			"orders and bookings may be late", n))
 	}
 	if a.Certificate != nil {
 		if expires := a.Certificate.NotAfter(ctx); expires.Sub(a.Now()) < expiresSoon {

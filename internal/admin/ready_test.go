@@ -43,6 +43,14 @@ func TestReadyWhileRewardsCanBeRecorded(t *testing.T) {
 		if r := w.ready(t, 200); len(r.Warnings) != 1 || r.Warnings[0].Code != "webhook_key_missing" {
 			t.Errorf("%+v", r)
 		}
+		w.locked, w.leaders = 0, 5
+		if r := w.ready(t, 200); len(r.Warnings) != 0 {
+			t.Errorf("%+v", r)
+		}
+		w.leaders = 6
+		if r := w.ready(t, 200); len(r.Warnings) != 1 || r.Warnings[0].Code != "leader_changes" {
+			t.Errorf("%+v", r)
+		}
 		w.unwrite = rewards.Unavailable("the disk is full", errors.New("secret cause"))
 		time.Sleep(1100 * time.Millisecond)
 		r := w.ready(t, 503)

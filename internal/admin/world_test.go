@@ -32,6 +32,7 @@ type world struct {
 	depth    int
 	intake   time.Duration
 	worker   time.Duration
+	leaders  int // changes of the leader
 
 	metrics *admin.Metrics
 	admin   *admin.Admin
@@ -101,6 +102,7 @@ type worker struct{ *world }
 
 func (w worker) Busy() time.Duration { return w.worker }
 func (w worker) Leads() bool         { return true }
+func (w worker) LeaderChanges() int  { return w.leaders }
 
 func newMetrics() *admin.Metrics {
 	return admin.NewMetrics([]admin.Endpoint{{Method: "GET", Route: "/v1/assets"}, {Method: "POST", Route: "/v1/rewards"}},

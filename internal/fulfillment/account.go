@@ -11,7 +11,9 @@ import (
 const (
 	accountEvery = 30 * time.Second
 	accountRetry = 5 * time.Second // after another account, or none, was reported
-	accountWait  = 3 * time.Second // for the broker's answer
+	accountWait  = 3 * time.Second // for the broker's answer, while the last one counts
+	// accountPatience is how long to wait for an answer without which nothing is ordered.
+	accountPatience = 10 * time.Second
 )
 
 // account is what the worker knows of the broker's account.
@@ -48,8 +50,13 @@ func (w *Worker) compareAccount(ctx context.Context) error {
 	}
 	var reported rewards.BrokerAccount
 	if pinned != "" {
-		calling, cancel := context.WithTimeout(ctx, accountWait)
-		reported, err = w.broker.Account(calling)
+		patience := accountPatience
+		unanswered := rewards.JudgeAccount(pinned, "", w.account.rightAt, w.now().Add(accountWait))
+		if unanswered == rewards.AccountRight {
+			patience = accountWait
+		}
+		calling, cancel := context.WithTimeout(ctx, patience)
+		reported, err = ask(calling, w, w.broker.Account)
 		cancel()
 	}
 	now := w.now()

@@ -174,7 +174,12 @@ func (w *Worker) readPage(ctx context.Context, clock rewards.MarketClock) error 
 	}
 	within, cancel := context.WithTimeout(ctx, pagePatience)
 	defer cancel()
-	page, next, err := w.broker.Announcements(within, r.from, r.to, r.pages.token)
+	var page []rewards.Announcement
+	var next string
+	err := w.await(within, func(ctx context.Context, _ betweenPages) (err error) {
+		page, next, err = w.broker.Announcements(ctx, r.from, r.to, r.pages.token)
+		return err
+	})
 	if err == nil {
 		err = r.pages.turn(next, now)
 	}

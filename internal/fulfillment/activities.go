@@ -159,9 +159,7 @@ func (w *Worker) readActivities(ctx context.Context, clock rewards.MarketClock) 
 	if a.pages.token == "" {
 		a.begin(clock.Now)
 	}
-	within, cancel := context.WithTimeout(ctx, pagePatience)
-	defer cancel()
-	page, next, err := w.broker.Activities(within, a.category(), a.after, a.pages.token)
+	page, next, err := w.askActivities(ctx)
 	if err != nil {
 		w.activitiesFailed(ctx, err)
 		return nil
@@ -198,6 +196,18 @@ func (w *Worker) activitiesFailed(ctx context.Context, err error) {
 	if w.actions.activities.fail(w.now(), err) && ctx.Err() == nil {
 		w.log.WarnContext(ctx, cannotReadActivities+"; retrying", slog.Any("error", err))
 	}
+}
+
+// askActivities asks the broker for the next page.
+func (w *Worker) askActivities(ctx context.Context) (page []rewards.Activity, next string, err error) {
+	ctx, cancel := context.WithTimeout(ctx, pagePatience)
+	defer cancel()
+	a := &w.actions.activities
+	err = w.await(ctx, func(ctx context.Context, _ betweenPages) (err error) {
+		page, next, err = w.broker.Activities(ctx, a.category(), a.after, a.pages.token)
+		return err
+	})
+	return page, next, err
 }
 
 // basisPart is the part of the cost basis that a spin-off moves, by the prices that the broker's

@@ -67,7 +67,9 @@ func (w *Worker) sessions(ctx context.Context, listed []rewards.Announcement) []
 	if first == "" {
 		return nil
 	}
-	days, err := w.broker.Sessions(ctx, first.Plus(-before), last)
+	days, err := ask(ctx, w, func(ctx context.Context) ([]rewards.Date, error) {
+		return w.broker.Sessions(ctx, first.Plus(-before), last)
+	})
 	if err != nil {
 		w.report(ctx, "the market's calendar", err)
 		return nil

@@ -79,7 +79,9 @@ func (w *Worker) addCorrected(ctx context.Context, listed []rewards.BrokerOrder)
 		}
 		asked++
 		w.heartbeat()
-		b, err := w.broker.OrderByID(within, id)
+		b, err := ask(within, w, func(ctx context.Context) (rewards.BrokerOrder, error) {
+			return w.broker.OrderByID(ctx, id)
+		})
 		if err != nil {
 			w.log.WarnContext(ctx, "cannot read an order whose fill was corrected, will retry",
 				slog.String("order", id), slog.Any("error", err))

@@ -300,7 +300,8 @@ func (w *Worker) begin(ctx context.Context, c rewards.ActionChange, s rewards.Sw
 	w.log.InfoContext(ctx, "a corporate action is applied", slog.String("action", c.After.ID),
 		slog.String("terms", c.After.String()), slog.String("booked", s.Booked.String()),
 		slog.String("position", s.Position.String()))
-	w.report(ctx, "the prices", w.market.Refresh(ctx))
+	w.report(ctx, "the prices", w.market.Reload(ctx))
+	w.readPrices(ctx, "the prices")
 	w.actions.openAt, w.actions.positions.next = time.Time{}, time.Time{}
 	var err error
 	w.actions.sweep, _, err = w.store.OpenSwitch(ctx)

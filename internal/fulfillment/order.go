@@ -17,10 +17,10 @@ func (w *Worker) advance(ctx context.Context, o rewards.Order, e rewards.Evidenc
 		case rewards.StepLookUp:
 			return w.lookUp(ctx, o, e)
 		case rewards.StepReadPrice:
-			w.report(ctx, "the price of "+o.Symbol, w.market.Refresh(ctx))
-			e.Levels, e.Fresh = append(e.Levels, w.market.Levels(o.AssetID)...), true
+			e.Fresh = w.readPrices(ctx, "the price of "+o.Symbol)
+			e.Levels, e.Unpriced = append(e.Levels, w.market.Levels(o.AssetID)...), !e.Fresh
 		case rewards.StepSend:
-			return w.send(ctx, o, e.Clock)
+			return w.send(ctx, o)
 		case rewards.StepSave:
 			return w.save(ctx, o, step.Order)
 		case rewards.StepSettle:

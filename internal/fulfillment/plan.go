@@ -32,17 +32,9 @@ func (w *Worker) plan(ctx context.Context, live []rewards.Order) (time.Duration,
 		w.stopped(control, compareErr)
 		return idleWait, compareErr
 	}
-	clock, err := w.market.Clock(ctx)
-	if err != nil {
-		w.stands.stop(0, rewards.CauseBroker, time.Time{})
-		if !errors.Is(err, rewards.ErrClockRefused) { // which has its own alarm
-			w.alarms.raise(rewards.AlarmClockUnknown, "cannot read the market's hours: "+err.Error())
-		}
+	clock, err := w.opened(ctx)
+	if err != nil || !clock.Open {
 		return idleWait, err
-	}
-	if !clock.Open {
-		w.stands.stop(0, rewards.CauseClosed, clock.NextOpen)
-		return idleWait, nil
 	}
 	if !w.actions.current(clock.Now) {
 		if w.actions.trouble != "" {
@@ -55,11 +47,26 @@ func (w *Worker) plan(ctx context.Context, live []rewards.Order) (time.Duration,
 		if o.Next(rewards.Evidence{}).Kind != rewards.StepSend {
 			continue
 		}
-		if err := w.send(ctx, o, clock); err != nil {
+		if err := w.send(ctx, o); err != nil {
 			return idleWait, err
 		}
 	}
 	return w.planAll(ctx, live, clock)
+}
+
+// opened is the market's hours now. Unless it is open, it notes why nothing is ordered.
+func (w *Worker) opened(ctx context.Context) (rewards.MarketClock, error) {
+	clock, err := w.clock(ctx)
+	switch {
+	case err != nil:
+		w.stands.stop(0, rewards.CauseBroker, time.Time{})
+		if !errors.Is(err, rewards.ErrClockRefused) { // which has its own alarm
+			w.alarms.raise(rewards.AlarmClockUnknown, "cannot read the market's hours: "+err.Error())
+		}
+	case !clock.Open:
+		w.stands.stop(0, rewards.CauseClosed, clock.NextOpen)
+	}
+	return clock, err
 }
 
 func (w *Worker) raiseControl(c rewards.Control) {
@@ -76,8 +83,8 @@ func (w *Worker) raiseControl(c rewards.Control) {
 // wait at the opening of the market, the first orders are filled long before every stock has one.
 const bookEvery = 2 * time.Second
 
-// planAll plans and sends an order for every pool that is due, longest waiting first. It returns
-// how long no other pool will be due.
+// planAll plans and sends an order for every pool that is due, longest waiting first. It reads the market's hours for
+// each: a step may last until after the close. It returns how long no other pool will be due.
 func (w *Worker) planAll(ctx context.Context, live []rewards.Order, clock rewards.MarketClock) (time.Duration, error) {
 	pools, err := w.store.Pools(ctx)
 	if err != nil {
@@ -94,6 +101,10 @@ func (w *Worker) planAll(ctx context.Context, live []rewards.Order, clock reward
 				return idleWait, err
 			}
 			errs, booked = append(errs, err), w.now()
+		}
+		if clock, err = w.opened(ctx); err != nil || !clock.Open {
+			w.alarms.partial, w.stands.partial = true, true
+			return idleWait, errors.Join(append(errs, err)...)
 		}
 		switch {
 		case p.Asset.Doubt.Exists():
@@ -142,7 +153,7 @@ func (w *Worker) planOne(ctx context.Context, p rewards.Pool, clock rewards.Mark
 		return h.until.Sub(now), nil
 	}
 	if w.market.LastPrice(p.Asset.ID) == 0 { // the first award of the stock
-		w.report(ctx, "the price of "+p.Asset.Symbol, w.market.Refresh(ctx))
+		w.readPrices(ctx, "the price of "+p.Asset.Symbol)
 	}
 	limits := w.cfg.Limits(w.market.LastPrice(p.Asset.ID), rewards.SmallPoolTimer{
 		Now: now, Ahead: clock.Now.Sub(now), Wait: w.cfg.SmallPoolWait, NextClose: clock.NextClose,
@@ -164,7 +175,7 @@ func (w *Worker) planOne(ctx context.Context, p rewards.Pool, clock rewards.Mark
 	w.newest = max(w.newest, o.Number)
 	w.observer.OrderEntered(o.State)
 	w.logOrder(ctx, "order planned", o)
-	return nudgeWait, w.send(ctx, o, clock) // the pool may have more than one order takes
+	return nudgeWait, w.send(ctx, o) // the pool may have more than one order takes
 }
 
 func (w *Worker) raiseHold(p rewards.Pool, hold rewards.Hold, clock rewards.MarketClock) {

@@ -50,7 +50,7 @@ func (w *Worker) poll(ctx context.Context, live []rewards.Order) (time.Duration,
 		return wait, errors.Join(errs...)
 	}
 	pause := w.cfg.PollEvery
-	clock, err := w.market.Clock(ctx)
+	clock, err := w.clock(ctx)
 	if err == nil {
 		err = w.pollSent(ctx, sent, clock)
 		errs = append(errs, w.bookEnds(ctx))
@@ -116,7 +116,7 @@ func (w *Worker) pollListed(ctx context.Context, sent []rewards.Order, clock rew
 		}
 	}
 	ahead := clock.Now.Sub(w.now())
-	listed, err := w.broker.Orders(ctx, oldest.Add(ahead-pollSlack), w.stillLeads)
+	listed, err := w.orders(ctx, oldest.Add(ahead-pollSlack))
 	if err != nil {
 		return err
 	}

@@ -59,6 +59,8 @@ type Market interface {
 	// FirstTrade is the price of the first known trade, as the broker reported it, and its time, of those
 	// at the broker's time from or later; otherwise 0.
 	FirstTrade(asset rewards.AssetID, from time.Time) (money.Price, time.Time)
+	// Reload reads the stored prices, and the units of the assets.
+	Reload(ctx context.Context) error
 	// Refresh reads the prices of all assets that need one.
 	Refresh(ctx context.Context) error
 	// Doubts lists the symbols whose price is in doubt.

@@ -88,7 +88,7 @@ func (w *Worker) newlyDoubted(a rewards.Action) bool {
 func (w *Worker) readPositions(ctx context.Context) ([]rewards.Position, error) {
 	ctx, cancel := context.WithTimeout(ctx, pagePatience)
 	defer cancel()
-	return w.broker.Positions(ctx)
+	return ask(ctx, w, w.broker.Positions)
 }
 
 // settledOnly leaves out the stocks that the broker may be buying now.

@@ -93,7 +93,7 @@ func (w *Worker) compareFirst(ctx context.Context) error {
 // older ones of which an activity reports a correction. It stores those with our prefix that are unknown to us or
 // contradict a final order.
 func (w *Worker) compareOrders(ctx context.Context) error {
-	clock, err := w.market.Clock(ctx)
+	clock, err := w.clock(ctx)
 	if err != nil {
 		return err
 	}
@@ -108,7 +108,7 @@ func (w *Worker) compareOrders(ctx context.Context) error {
 	far := w.compared.session.IsZero() || len(w.compared.corrected) > 0 ||
 		clock.Open && !session.Equal(w.compared.session)
 	present := clock.Present(w.now())
-	listed, err := w.broker.Orders(ctx, rewards.CompareSince(before, present, far), w.stillLeads)
+	listed, err := w.orders(ctx, rewards.CompareSince(before, present, far))
 	if err != nil {
 		return err
 	}

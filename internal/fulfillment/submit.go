@@ -7,13 +7,14 @@ import (
 	"stockrewards/internal/rewards"
 )
 
-// send sends an order unless a brake forbids it. The brakes are read right before the send. Only a new order waits
-// until there is room in the rate limit. The others have just been looked up: they queue, or look-ups would take all
-// the room.
-func (w *Worker) send(ctx context.Context, o rewards.Order, clock rewards.MarketClock) (err error) {
+// send sends an order unless a brake forbids it. The brakes and the market's hours are read right before the send. Only
+// a new order waits until there is room in the rate limit. The others have just been looked up: they queue, or look-ups
+// would take all the room.
+func (w *Worker) send(ctx context.Context, o rewards.Order) error {
 	braked := len(w.flights) >= maxFlights || o.State == rewards.OrderPlanned && !w.broker.Ready()
-	if !braked && clock.CanJump && w.actions.announced(o.AssetID) { // maybe over the date of the action
-		clock, err = w.market.ClockNow(ctx) // the order waits for its turn after this call
+	clock, err := w.clock(ctx)
+	if err == nil && !braked && clock.CanJump && w.actions.announced(o.AssetID) { // maybe over the date of the action
+		clock, err = ask(ctx, w, w.market.ClockNow) // the order waits for its turn after this call
 	}
 	if err == nil && !braked {
 		braked, err = w.braked(ctx, o.AssetID, clock)

@@ -45,10 +45,14 @@ type Worker struct {
 	nudge  chan struct{}
 
 	lease          rewards.Lease
+	takeovers      takeovers
 	nextPoll       time.Time
-	unpolled       string // why the last poll of open orders failed; "" when it succeeded
-	newest         int64  // number of the newest order that this process has seen
-	turn           int    // of the orders that are looked up one by one
+	clockErr       error     // why the broker's clock could not be read in this step; nil when it could
+	pricesAt       time.Time // when a step read the prices last
+	nextPrices     time.Time // when one may read them again
+	unpolled       string    // why the last poll of open orders failed; "" when it succeeded
+	newest         int64     // number of the newest order that this process has seen
+	turn           int       // of the orders that are looked up one by one
 	account        account
 	compared       comparison
 	conflicts      int   // not acknowledged, as last read
@@ -133,6 +137,7 @@ func (w *Worker) stop(ctx context.Context) {
 func (w *Worker) Step(ctx context.Context) time.Duration {
 	w.heartbeat()
 	defer w.beat.Store(nil)
+	w.clockErr = nil
 	leads, err := w.lead(ctx)
 	w.leads.Store(leads)
 	w.report(ctx, "the lease", err)
@@ -182,6 +187,7 @@ func (w *Worker) lead(ctx context.Context) (bool, error) {
 	}
 	fresh := l.Epoch > 0 && l.Epoch != w.lease.Epoch
 	if w.lease = l; fresh {
+		w.takeovers.add(l.Epoch, now)
 		w.log.InfoContext(ctx, "this process leads fulfillment", slog.Int64("epoch", l.Epoch))
 		if err := w.store.SaveBrakes(ctx, l, w.cfg.Brakes); err != nil {
 			w.lease = rewards.Lease{} // so that the next step stores them
@@ -229,7 +235,7 @@ func (w *Worker) work(ctx context.Context) (time.Duration, error) {
 			"its price is in doubt: see `stockrewards asset confirm` and `asset reject`")
 	}
 	w.report(ctx, "the budgets", w.watchBudgets(ctx))
-	clock, clockErr := w.market.Clock(ctx)
+	clock, clockErr := w.clock(ctx)
 	if err := w.market.ClockRefused(); err != nil {
 		w.alarms.raise(rewards.AlarmClockRefused, "nothing is ordered or booked: "+err.Error())
 	}

@@ -37,11 +37,12 @@ type Evidence struct {
 	Report BrokerOrder // the broker's order; valid when the broker was called and Err is nil
 	Err    error       // why the call failed
 
-	First  bool          // of FromSend: no earlier send can have reached the broker
-	Levels []money.Price // of the stock's price, for Merge
-	Fresh  bool          // Levels were read again after a fill far from them
-	Now    time.Time     // our time
-	Clock  MarketClock   // the broker's
+	First    bool          // of FromSend: no earlier send can have reached the broker
+	Levels   []money.Price // of the stock's price, for Merge
+	Fresh    bool          // Levels were read again after a fill far from them
+	Unpriced bool          // they could not be read again
+	Now      time.Time     // our time
+	Clock    MarketClock   // the broker's
 }
 
 // StepKind is what fulfillment must do with an order.
@@ -116,10 +117,12 @@ func (o Order) due(now time.Time) bool {
 // reported merges the broker's order.
 func (o Order) reported(e Evidence) Step {
 	merged, err := o.Merge(e.Report, e.Now, e.Levels...)
-	if errors.Is(err, ErrFarPrice) && !e.Fresh {
+	switch {
+	case errors.Is(err, ErrFarPrice) && e.Unpriced:
+		return o.awaitPrice(e)
+	case errors.Is(err, ErrFarPrice) && !e.Fresh:
 		return Step{Kind: StepReadPrice}
-	}
-	if err != nil {
+	case err != nil:
 		return o.quarantine(err.Error())
 	}
 	merged = merged.Unambiguous()
@@ -133,6 +136,16 @@ func (o Order) reported(e Evidence) Step {
 		return Step{}
 	}
 	return Step{Kind: StepSave, Order: merged}
+}
+
+// awaitPrice is the step of an order whose fill cannot be judged, because the stock's price cannot be read now.
+func (o Order) awaitPrice(e Evidence) Step {
+	const reason = "its fill is far from the last price, and the price cannot be read now"
+	if o.Reason == reason && e.Source != FromLookUp {
+		return Step{}
+	}
+	o.NextAttemptAt, o.Reason = e.Now.Add(o.unchangedPause(e.Now)), reason
+	return Step{Kind: StepSave, Order: o}
 }
 
 // unchangedPause is how long an order rests that a look-up found as it was, and that no list shows: a quarter of

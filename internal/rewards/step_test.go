@@ -58,6 +58,11 @@ func TestNext(t *testing.T) {
 		"filled":        {sent, rewards.Evidence{Source: rewards.FromLookUp, Report: filled}, rewards.StepSettle, rewards.OrderOpen, ""},
 		"contradiction": {sent, rewards.Evidence{Source: rewards.FromSend, Report: wrong}, rewards.StepSave, rewards.OrderQuarantined, "side"},
 		"far price":     {order: sent, e: rewards.Evidence{Source: rewards.FromSend, Report: far, Levels: levels}, kind: rewards.StepReadPrice},
+		"far price, not read": {
+			sent,
+			rewards.Evidence{Source: rewards.FromSend, Report: far, Levels: levels, Unpriced: true},
+			rewards.StepSave, rewards.OrderSubmitted, "cannot be read now",
+		},
 		"far price, read again": {
 			sent,
 			rewards.Evidence{Source: rewards.FromSend, Report: far, Levels: levels, Fresh: true},
