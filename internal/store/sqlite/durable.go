@@ -101,8 +101,8 @@ func (e errMoved) Error() string {
 		"stop the service and put it back, or restore a backup: see docs/incidents.md"
 }
 
-// errIndex is the error of a log's index, by its path, that was moved away, removed or replaced. Another process makes a
-// new one, and then neither sees what the other writes to the log.
+// errIndex is the error of a log's index, by its path, that was moved away, removed or replaced. Another process makes
+// a new one, and then neither sees what the other writes to the log.
 type errIndex string
 
 func (e errIndex) Error() string {

@@ -13,9 +13,9 @@ import (
 )
 
 // CheckServed fails when another process serves the database while the index of the log is missing. Whoever opens the
-// database then makes a new index, and the two overwrite each other's commits in the log. A process that opens or closes
-// the database lacks the index for a moment, so CheckServed looks again before it fails. It must not be called by a
-// process that holds the lock of Lock.
+// database then makes a new index, and the two overwrite each other's commits in the log. A process that opens or
+// closes the database lacks the index for a moment, so CheckServed looks again before it fails. It must not be called
+// by a process that holds the lock of Lock.
 func CheckServed(ctx context.Context, path string) error {
 	const moment = 200 * time.Millisecond
 	path, err := filepath.EvalSymlinks(path)
