@@ -102,8 +102,7 @@ func Unordered(id string) string {
 func (a Action) Follows(e Impact, c Conversion, s Standing) bool {
 	after := s
 	after.Others = []Impact{e}
-	counts := func(done []string) bool { return len(done) > 1 && done[0] == e.ID }
-	return e.Given != 0 && (a.Type.Gives() || a.changesUnits()) && a.fits(c, after, counts) > FitNone
+	return e.Given != 0 && (a.Type.Gives() || a.changesUnits()) && a.SequenceTo(e.ID, c, after) == SequenceSecond
 }
 
 // changesUnits reports whether the action changes how many shares of its stock users have.
