@@ -26,7 +26,8 @@ func SortToJudge(list []Action) {
 // matters: one of the two counts shares that the other one changes.
 func (a Action) Overtaken(list []Action) (by Action, overtaken bool) {
 	for _, b := range list {
-		if a.AssetID == b.AssetID && a.ExDate < b.ExDate && a.orderMatters(b) && (!overtaken || b.AppliedAt.After(by.AppliedAt)) {
+		late := a.AssetID == b.AssetID && a.ExDate < b.ExDate && a.orderMatters(b)
+		if late && (!overtaken || b.AppliedAt.After(by.AppliedAt)) {
 			by, overtaken = b, true
 		}
 	}
@@ -39,8 +40,8 @@ func (a Action) orderMatters(b Action) bool {
 	return applied && (a.CountsSharesOf(b) || b.CountsSharesOf(a))
 }
 
-// CountsSharesOf reports whether what a does depends on whether the broker did b before: b changes the shares in which a
-// counts what it gives, or gives shares of the stock of a, which a converts or counts.
+// CountsSharesOf reports whether what a does depends on whether the broker did b before: b changes the shares in which
+// a counts what it gives, or gives shares of the stock of a, which a converts or counts.
 func (a Action) CountsSharesOf(b Action) bool {
 	if b.AssetID == a.AssetID {
 		return a.Type.Gives() && b.changesUnits()
@@ -48,9 +49,9 @@ func (a Action) CountsSharesOf(b Action) bool {
 	return b.Type.Gives() && b.NewSymbol == a.Symbol && (a.Type.Gives() || a.changesUnits())
 }
 
-// Behind reports whether a waits while b, which gives shares on an earlier day, does: it changes the stock of b, or gives
-// shares of it. An operator's decision waits for no other action, and a new symbol does not either: the prices for which
-// b waits may have that symbol.
+// Behind reports whether a waits while b, which gives shares on an earlier day, does: it changes the stock of b, or
+// gives shares of it. An operator's decision waits for no other action, and a new symbol does not either: the prices
+// for which b waits may have that symbol.
 func (a Action) Behind(b Action) bool {
 	shared := b.AssetID == a.AssetID || a.Type.Gives() && a.NewSymbol == b.Symbol
 	return shared && b.ExDate < a.ExDate && a.ApprovedAt.IsZero() && a.Type != ActionNameChange
@@ -72,8 +73,8 @@ func (a Action) Touches(one, other Asset) bool {
 }
 
 // Misplaced returns an action of a list that was applied before a, although it is of the same day or later, where the
-// order matters, as for Overtaken. The broker may have done it after a. An operator who approved a since it was held for
-// that has decided the order.
+// order matters: one of the two counts shares that the other one changes. The broker may have done it after a. An
+// operator who approved a since it was held for that has decided the order.
 func (a Action) Misplaced(list []Action) (by Action, found bool) {
 	i := slices.IndexFunc(list, func(b Action) bool {
 		decided := a.HeldAt.After(b.AppliedAt) && a.ApprovedAt.After(a.HeldAt)
@@ -93,7 +94,7 @@ func (a Action) Preceded() string {
 
 // Unordered says why an action is held that the broker may have done before the action with the id or after it.
 func Unordered(id string) string {
-	return "the broker has rounded its positions: they do not show whether it did this one before the action " + id +
+	return "the broker's positions do not show whether it did this one before the action " + id +
 		"; apply both in its order"
 }
 

@@ -17,8 +17,8 @@ type Impact struct {
 	GivenTo    money.Shares // of the second, for another stock
 }
 
-// ImpactOf returns what b does to the stocks of a, the stock and the one that a gives, which may be zero. others are all
-// shares of the stock of b. Ok is false when b does nothing to them. It fails with ErrTerms and money.ErrOverflow.
+// ImpactOf returns what b does to the stocks of a, the stock and the one that a gives, which may be zero. others are
+// all shares of the stock of b. Ok is false when b does nothing to them. It fails with ErrTerms and money.ErrOverflow.
 func (a Action) ImpactOf(b Action, stock, target Asset, others money.Shares) (e Impact, ok bool, err error) {
 	none := Impact{ID: b.ID, Keep: Ratio{1, 1}, KeepTarget: Ratio{1, 1}, Give: Ratio{1, 0}}
 	e = none
@@ -117,7 +117,7 @@ const (
 	SequenceUnknown Sequence = iota // the positions do not show the one whose shares the other one changes
 	SequenceFirst
 	SequenceSecond
-	SequenceEither // the broker has rounded, and both orders fit
+	SequenceEither // both orders fit
 )
 
 // Reversed returns the sequence of the other one.
@@ -132,15 +132,17 @@ func (q Sequence) Reversed() Sequence {
 	}
 }
 
-// SequenceTo returns whether the broker did a before the action with the id other, together with any of the others that
+// SequenceTo returns whether the broker did a before the other action with the id, together with any of the others that
 // are due.
-func (a Action) SequenceTo(other string, c Conversion, s Standing) Sequence {
-	first := a.fits(c, s, func(done []string) bool { return !slices.Contains(done[:slices.Index(done, a.ID)], other) })
-	second := a.fits(c, s, func(done []string) bool { return slices.Contains(done[:slices.Index(done, a.ID)], other) })
+func (a Action) SequenceTo(id string, c Conversion, s Standing) Sequence {
+	after := func(done []string) bool { return slices.Contains(done[:slices.Index(done, a.ID)], id) }
+	first := a.fits(c, s, func(done []string) bool { return !after(done) })
+	second := a.fits(c, s, after)
+	matters := slices.ContainsFunc(s.Others, func(e Impact) bool { return e.ID == id && s.Source.Booked+e.Given > 0 })
 	switch {
 	case first == FitNone && second == FitNone:
 		return SequenceUnknown
-	case first == FitRounded && second == FitRounded:
+	case first == second && matters:
 		return SequenceEither
 	case second > first:
 		return SequenceSecond
@@ -220,9 +222,11 @@ func (a Action) chained(c Conversion, s Standing) bool {
 // andOthers reports whether the action was the first one of several.
 func (a Action) andOthers(done []string) bool { return done[0] == a.ID && len(done) > 1 }
 
-// paysFractions reports whether the broker's positions show the action and others only if it paid for fractions in cash.
+// paysFractions reports whether the broker's positions show the action and others only if the broker paid for fractions
+// in cash.
 func (a Action) paysFractions(c Conversion, s Standing) bool {
-	return !a.Explains(c, s) && a.fitsOf(c, s, false, a.andOthers) == FitNone && a.fitsOf(c, s, true, a.andOthers) > FitNone
+	whole := a.fitsOf(c, s, true, a.andOthers) > FitNone && a.fitsOf(c, s, false, a.andOthers) == FitNone
+	return whole && !a.Explains(c, s)
 }
 
 // Precedes reports whether the broker's positions are what a and then another action make of those that were booked

@@ -201,7 +201,8 @@ func (a Action) leavesRest(c Conversion, s Standing) bool {
 // explain the difference.
 func (a Action) rounds(c Conversion, s Standing) bool {
 	source, target, err := a.after(c, s)
-	return err == nil && len(s.Others) > 0 && !s.unchanged() && !s.InCash && !s.Undone && s.fit(source, target) == FitRounded
+	rounded := err == nil && s.fit(source, target) == FitRounded
+	return rounded && len(s.Others) > 0 && !s.unchanged() && !s.InCash && !s.Undone
 }
 
 // Unexplained reports whether the broker's positions are neither the booked ones nor what the action makes of them.
