@@ -216,7 +216,7 @@ func (w *Worker) askActivities(ctx context.Context) (page []rewards.Activity, ne
 func (w *Worker) basisPart(
 	a rewards.Action, target rewards.Asset, p *prepared,
 ) (part rewards.Fraction, err error) {
-	source, given := a.SpinOffPrices(p.activities)
+	source, given := a.SpinOffPrices(p.activities, p.symbols...)
 	covered := w.actions.activities.covers(a.ID, p.standing, w.now())
 	if (source == 0 || given == 0) && (covered || !a.NeedsActivities(p.standing)) {
 		open := a.ExDate.Open()

@@ -8,28 +8,33 @@ import (
 	"stockrewards/internal/rewards"
 )
 
-// later lists the other actions of a stock, of the same day as a or later, that are due.
-func (w *Worker) later(a rewards.Action, stock rewards.AssetID, clock rewards.MarketClock) (list []rewards.Action) {
+// later lists the other actions of the stock of a, of the same day or later, that are due.
+func (w *Worker) later(a rewards.Action, clock rewards.MarketClock) (list []rewards.Action) {
 	for _, b := range w.actions.open { // in the order of their ex-dates
-		if b.ID != a.ID && b.AssetID == stock && b.ExDate >= a.ExDate && w.due(b, clock) {
+		if b.ID != a.ID && b.AssetID == a.AssetID && b.ExDate >= a.ExDate && w.due(b, clock) {
 			list = append(list, b)
 		}
 	}
 	return list
 }
 
-// ratiosOf lists what actions do to the shares of their stock. One that leaves them explains no difference.
-func ratiosOf(list []rewards.Action) (ratios []rewards.Ratio, err error) {
-	for _, a := range list {
-		r, err := a.UnitRatio()
+// impacts lists what other due actions of the same day as a or later do to its stocks.
+func (w *Worker) impacts(
+	a rewards.Action, stock, target rewards.Asset, at stakes, clock rewards.MarketClock,
+) (list []rewards.Impact, err error) {
+	for _, b := range w.actions.open {
+		if b.ID == a.ID || b.ExDate < a.ExDate || !w.due(b, clock) {
+			continue
+		}
+		e, found, err := a.ImpactOf(b, stock, target, at.booked[b.AssetID].Quantity)
 		if err != nil {
 			return nil, err
 		}
-		if r.Old != r.New {
-			ratios = append(ratios, r)
+		if found {
+			list = append(list, e)
 		}
 	}
-	return ratios, nil
+	return list, nil
 }
 
 // renamed is the broker's position in a stock that has another symbol by one of the actions already.
@@ -40,6 +45,17 @@ func (s stakes) renamed(theirs rewards.Position, by []rewards.Action) rewards.Po
 		}
 	}
 	return theirs
+}
+
+// symbolsOf lists the symbols that a stock has here, or has at the broker by one of the actions.
+func symbolsOf(stock rewards.Asset, by []rewards.Action) []string {
+	symbols := []string{stock.Symbol}
+	for _, a := range by {
+		if a.Renames() {
+			symbols = append(symbols, a.NewSymbol)
+		}
+	}
+	return symbols
 }
 
 // othersOf lists the actions of the stock, the newest.
@@ -70,39 +86,67 @@ func (w *Worker) addOpen(a rewards.Action, stock, target rewards.Asset, p *prepa
 	}
 }
 
-// addOrder adds that another action of the stocks may have to come first, or was applied before this one although that
-// may have been wrong. The broker's positions are not what this one makes.
-func (w *Worker) addOrder(a rewards.Action, at stakes, stock rewards.Asset, p *prepared, clock rewards.MarketClock) {
+// addOrder adds that another action of the stocks may have to come first, or was applied before this one although the
+// broker did it after. The broker's positions are not what this one makes.
+func (w *Worker) addOrder(
+	ctx context.Context, a rewards.Action, at stakes, stock, target rewards.Asset, p *prepared, clock rewards.MarketClock,
+) error {
 	redone := p.standing.Undo.Number > 0
 	if by, found := a.Misplaced(p.others); found && p.standing.Overtook == "" && !p.standing.Beside && !redone {
-		p.standing.Overtook = by.Preceded()
+		switches, err := w.store.Switches(ctx, by.ID)
+		if err != nil || len(switches) == 0 {
+			return err
+		}
+		last := switches[len(switches)-1]
+		e, _, err := a.ImpactOf(by, stock, target, last.Booked)
+		if err == nil && a.Precedes(last, e, p.conversion, p.standing) {
+			p.standing.Overtook = by.Preceded()
+		}
 	}
 	for _, b := range w.actions.open {
-		gives := b.AssetID != a.AssetID && b.NewSymbol == stock.Symbol && b.MayShow(clock.Now)
-		if gives && a.Follows(b, p.standing.Source.Booked, at.booked[b.AssetID].Quantity, p.standing.Source.Theirs) {
+		if b.AssetID == a.AssetID || b.ExDate > a.ExDate || !b.MayShow(clock.Now) {
+			continue
+		}
+		e, found, err := a.ImpactOf(b, stock, target, at.booked[b.AssetID].Quantity)
+		if err == nil && found && a.Follows(e, p.conversion, p.standing) {
 			p.waits = "the action " + b.ID + ", which the broker did before it"
 		}
 	}
+	return nil
 }
 
-// another reports whether the positions show another due action of the stock and day, which then comes first.
-func (w *Worker) another(
-	ctx context.Context, a rewards.Action, at stakes, live []rewards.Order, clock rewards.MarketClock,
-) (bool, error) {
-	for _, b := range w.later(a, a.AssetID, clock) {
-		if b.ExDate != a.ExDate {
+// before returns another due action of the day, and whether the broker did a before it. SequenceUnknown says that none
+// may come before a.
+func (w *Worker) before(
+	ctx context.Context, a rewards.Action, p prepared, judgment rewards.Judgment,
+	at stakes, live []rewards.Order, clock rewards.MarketClock,
+) (rewards.Action, rewards.Sequence, error) {
+	judged := judgment == rewards.JudgeApply || judgment == rewards.JudgeDiffer
+	for _, b := range w.actions.open {
+		related := b.AssetID == a.AssetID || a.CountsSharesOf(b) || b.CountsSharesOf(a)
+		if b.ID == a.ID || b.ExDate != a.ExDate || !related || !judged || !a.ApprovedAt.IsZero() || !w.due(b, clock) {
 			continue
 		}
-		p, err := w.prepare(ctx, b, at, live, clock)
+		other, err := w.prepare(ctx, b, at, live, clock)
 		switch {
 		case errors.Is(err, rewards.ErrTerms):
 			continue
 		case err != nil:
-			return false, err
+			return b, rewards.SequenceUnknown, err
 		}
-		if judgment, _ := b.Judge(p.conversion, p.standing); judgment == rewards.JudgeApply {
-			return true, nil
+		sequence := rewards.SequenceUnknown
+		switch otherJudged, _ := b.Judge(other.conversion, other.standing); {
+		case !b.ApprovedAt.IsZero(), judgment == rewards.JudgeDiffer && otherJudged == rewards.JudgeApply:
+			sequence = rewards.SequenceSecond
+		case judgment == rewards.JudgeDiffer:
+		case a.CountsSharesOf(b):
+			sequence = a.SequenceTo(b.ID, p.conversion, p.standing)
+		case b.CountsSharesOf(a):
+			sequence = b.SequenceTo(a.ID, other.conversion, other.standing).Reversed()
+		}
+		if sequence == rewards.SequenceSecond || sequence == rewards.SequenceEither {
+			return b, sequence, nil
 		}
 	}
-	return false, nil
+	return a, rewards.SequenceUnknown, nil
 }

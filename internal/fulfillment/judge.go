@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"slices"
 	"time"
 
 	"stockrewards/internal/money"
@@ -62,20 +63,16 @@ func (w *Worker) judgeActions(
 	ctx context.Context, at stakes, live []rewards.Order, clock rewards.MarketClock,
 ) error {
 	var errs []error
-	waitFrom := make(map[rewards.AssetID]rewards.Date) // since when others wait for one that gives shares
+	var giving []rewards.Action // for which those of later days wait
 	for _, a := range w.actions.open {
-		from, wait := waitFrom[a.AssetID]
 		due, differs := w.due(a, clock), a.Differs() && w.conflicts == 0
-		if !due && !differs || w.actions.sweep.Number > 0 || wait && from <= a.ExDate {
+		if !due && !differs || w.actions.sweep.Number > 0 || slices.ContainsFunc(giving, a.Behind) {
 			continue
 		}
 		w.heartbeat()
-		first, err := w.judgeAction(ctx, a, at, live, clock)
+		err := w.judgeAction(ctx, a, at, live, clock)
 		if due && a.Type.Gives() {
-			waitFrom[a.AssetID] = a.ExDate.Plus(1)
-			if first {
-				waitFrom[a.AssetID] = a.ExDate
-			}
+			giving = append(giving, a)
 		}
 		if errors.Is(err, rewards.ErrLostLease) {
 			return err
@@ -87,32 +84,33 @@ func (w *Worker) judgeActions(
 	return errors.Join(errs...)
 }
 
-// judgeAction judges an action. first reports that the positions show it, but it waits for something: then the others
-// of its stock and day come later.
+// judgeAction judges an action.
 func (w *Worker) judgeAction(
 	ctx context.Context, a rewards.Action, at stakes, live []rewards.Order, clock rewards.MarketClock,
-) (first bool, err error) {
+) error {
 	o := rewards.Observation{Now: clock.Now, SeenAt: w.now()}
 	p, err := w.prepare(ctx, a, at, live, clock)
 	if w.conflicts > 0 { // only what the positions confirm: the missing orders may explain the rest
-		return false, w.applyConfirmed(ctx, a, p, o, err)
+		return w.applyConfirmed(ctx, a, p, o, err)
 	}
 	if err != nil {
 		if errors.Is(err, rewards.ErrTerms) {
 			err = w.changeAction(ctx, a, o.Hold(a, err.Error()))
 		}
-		return false, err
+		return err
+	}
+	if p.waits != "" && (p.standing.Twin == "" || !a.ApprovedAt.IsZero()) {
+		return w.changeAction(ctx, a, o.Await(a, p.waits, "waits for "+p.waits))
 	}
 	judgment, note := a.Judge(p.conversion, p.standing)
-	if p.waits != "" && (p.standing.Twin == "" || !a.ApprovedAt.IsZero()) {
-		return judgment == rewards.JudgeApply, w.changeAction(ctx, a, o.Await(a, p.waits, "waits for "+p.waits))
+	switch b, sequence, err := w.before(ctx, a, p, judgment, at, live, clock); {
+	case err != nil || sequence == rewards.SequenceSecond:
+		return err
+	case sequence == rewards.SequenceEither:
+		return errors.Join(w.changeAction(ctx, a, o.Hold(a, rewards.Unordered(b.ID))),
+			w.changeAction(ctx, b, o.Hold(b, rewards.Unordered(a.ID))))
 	}
-	if judgment == rewards.JudgeDiffer {
-		if before, err := w.another(ctx, a, at, live, clock); before || err != nil {
-			return false, err
-		}
-	}
-	return false, w.decide(ctx, a, p, o, judgment, note)
+	return w.decide(ctx, a, p, o, judgment, note)
 }
 
 // decide does what an action was judged.
@@ -155,6 +153,7 @@ type prepared struct {
 	explained  money.Price        // of the stock after a spin-off; 0: none
 	others     []rewards.Action   // of the stock, the newest
 	activities []rewards.Activity // of an action that gives another stock
+	symbols    []string           // of the stock of such an action, also at the broker
 }
 
 // prepare collects what the broker and the store have of the action's stocks.
@@ -178,20 +177,22 @@ func (w *Worker) prepare(
 		}
 		p.renaming = rewards.Renaming{Symbol: a.NewSymbol, BrokerID: renamed.AssetID}
 	}
-	later := w.later(a, a.AssetID, clock)
+	later := w.later(a, clock)
 	theirs = at.renamed(theirs, later)
-	if p.standing.Later, err = ratiosOf(later); err != nil {
-		return p, err
-	}
 	p.standing.Source = rewards.Stake{Booked: source.Quantity, Theirs: theirs.Qty, Accepted: source.Accepted}
 	var target rewards.Asset
 	if a.Type.Gives() {
-		if target, err = w.target(ctx, a, at, &p, clock); err != nil {
+		if target, err = w.target(ctx, a, at, &p); err != nil {
 			return p, err
 		}
-		if p.activities, err = w.store.ActivitiesOf(ctx, a.ExDate, a.Symbol, a.NewSymbol); err != nil {
+		p.symbols = symbolsOf(stock, later)
+		names := slices.Concat(p.symbols, []string{a.Symbol, a.NewSymbol})
+		if p.activities, err = w.store.ActivitiesOf(ctx, a.ExDate, names...); err != nil {
 			return p, err
 		}
+	}
+	if p.standing.Others, err = w.impacts(a, stock, target, at, clock); err != nil {
+		return p, err
 	}
 	w.addOpen(a, stock, target, &p, clock)
 	var after string
@@ -217,7 +218,9 @@ func (w *Worker) prepare(
 	p.conversion, err = a.Conversion(target.ID, part)
 	p.standing.InCash = err == nil && a.PaidInCash(p.activities, p.conversion, source.Quantity)
 	if err == nil && a.Unexplained(p.conversion, p.standing) {
-		w.addOrder(a, at, stock, &p, clock)
+		if err := w.addOrder(ctx, a, at, stock, target, &p, clock); err != nil {
+			return p, err
+		}
 	}
 	if after != "" && p.standing.Undone && !a.Explains(p.conversion, p.standing) {
 		p.waits = "the action " + after + ", which was undone after it: apply that one first"
@@ -227,7 +230,7 @@ func (w *Worker) prepare(
 
 // target is the stock that the action gives.
 func (w *Worker) target(
-	ctx context.Context, a rewards.Action, at stakes, p *prepared, clock rewards.MarketClock,
+	ctx context.Context, a rewards.Action, at stakes, p *prepared,
 ) (rewards.Asset, error) {
 	position := at.bySymbol[a.NewSymbol]
 	target, err := w.store.EnsureAsset(ctx, w.lease, a.NewSymbol, position.AssetID)
@@ -242,8 +245,7 @@ func (w *Worker) target(
 	p.standing.Target = rewards.Stake{
 		Booked: booked.Quantity, Accepted: booked.Accepted, Theirs: at.position(target.BrokerID, target.Symbol).Qty,
 	}
-	p.standing.LaterTarget, err = ratiosOf(w.later(a, target.ID, clock))
-	return target, err
+	return target, nil
 }
 
 // twice reports whether a comparison finds the same about an action as the one before: the broker may

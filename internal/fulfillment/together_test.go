@@ -163,12 +163,18 @@ func TestActionsOfOneDay(t *testing.T) {
 		ofKO    = `{"type":"forward_split","symbol":"KO","old_rate":1,"new_rate":3,` + day
 		merger  = `{"type":"stock_merger","acquiree_symbol":"AAPL","acquirer_symbol":"KO","acquiree_rate":2,"acquirer_rate":3,` +
 			`"effective_date":"2000-01-06"}`
+		into = `{"type":"stock_merger","acquiree_symbol":"XYZ","acquirer_symbol":"AAPL","acquiree_rate":1,"acquirer_rate":1,` +
+			`"effective_date":"2000-01-06"}`
+		spunInto = `{"type":"spin_off","source_symbol":"XYZ","source_rate":3,"new_symbol":"AAPL","new_rate":1,` + day
 	)
 	inWorlds(t, map[string][2]string{
 		"two splits": {split, double}, "a spin-off, then a split": {spinOff, split}, "a split, then a spin-off": {split, spinOff},
 		"a split, then a merger": {split, merger}, "a merger, then a split of its stock": {merger, ofKO}, "a reverse split and back": {reverse, back}, "a split and back": {back, reverse},
+		"a spin-off, then a merger into its stock": {spinOff, into}, "a merger, then a spin-off of what it gives": {into, spinOff},
+		"a spin-off, then one into its stock": {spinOff, spunInto}, "a spin-off, then one of what it gives": {spunInto, spinOff},
+		"a split, then a merger into its stock": {split, into}, "a merger, then a split of what it gives": {into, split},
 	}, func(w *world, bodies [2]string) {
-		for _, symbol := range []string{"AAPL", "KO"} {
+		for _, symbol := range []string{"AAPL", "KO", "XYZ"} {
 			w.wantAfter(5*time.Second, w.give(symbol, 3000*usd), rewards.Executed)
 		}
 		var ids [2]string
@@ -181,13 +187,108 @@ func TestActionsOfOneDay(t *testing.T) {
 		for _, id := range ids {
 			w.wantAction(id, rewards.ActionSwept)
 		}
-		for _, symbol := range []string{"AAPL", "KO"} {
+		for _, symbol := range []string{"AAPL", "KO", "XYZ"} {
 			if house := w.house(symbol); house > money.Share/1000 || house < -money.Share/1000 {
 				w.t.Errorf("the house has %s shares of %s", house, symbol)
 			}
 		}
 		w.run(time.Minute)
 		w.wantBalance()
-		w.wantAlarm("", false)
+		w.wantAlarm("corporate_action:"+ids[0], false)
+		w.wantAlarm("corporate_action:"+ids[1], false)
+	}, func(w *world) { w.stocks = []string{"XYZ"} })
+}
+
+const (
+	spinOffOfAAPL = `{"type":"spin_off","source_symbol":"AAPL","source_rate":4,"new_symbol":"KO","new_rate":1,"ex_date":"2000-01-06"}`
+	mergerOfXYZ   = `{"type":"stock_merger","acquiree_symbol":"XYZ","acquirer_symbol":"AAPL","acquiree_rate":1,"acquirer_rate":1,"effective_date":"2000-01-06"}`
+)
+
+// Every action waits for an operator. The spin-off does not wait for the merger into its stock, which came after it. Who
+// applies that one first reads what to do.
+func TestASpinOffBeforeAMergerIntoItsStock(t *testing.T) {
+	t.Parallel()
+	inWorlds(t, map[string]bool{"in their order": false, "the merger first": true}, func(w *world, mergerFirst bool) {
+		for _, symbol := range []string{"AAPL", "KO", "XYZ"} {
+			w.wantAfter(5*time.Second, w.give(symbol, 3000*usd), rewards.Executed)
+		}
+		want := w.holding(w.user, "KO").Quantity + w.holding(w.user, "AAPL").Quantity/4
+		ids := w.together([2]string{spinOffOfAAPL, mergerOfXYZ})
+		apply := func(list ...string) {
+			for _, id := range list {
+				w.approve(id)
+				w.run(30 * time.Second)
+			}
+		}
+		if mergerFirst {
+			apply(ids[1], ids[0])
+			w.wantHeld(ids[0], "the action "+ids[1]+" was applied already: if the broker did it after this one")
+			w.undo(ids[1])
+			w.run(30 * time.Second)
+		}
+		apply(ids[0], ids[1])
+		for _, id := range ids {
+			w.wantAction(id, rewards.ActionSwept)
+		}
+		if got := w.holding(w.user, "KO").Quantity; got < want-1 || got > want {
+			w.t.Errorf("the user has %s shares, want %s", got, want)
+		}
+		w.run(time.Minute)
+		w.wantBalance()
+	}, func(w *world) { w.stocks, w.cfg.ReviewActions = []string{"XYZ"}, true })
+}
+
+// The broker changed the symbol first, and books and quotes the spin-off under the new one.
+func TestASpinOffUnderTheNewSymbol(t *testing.T) {
+	t.Parallel()
+	inWorlds(t, map[string]string{
+		"a name change":   `{"type":"name_change","old_symbol":"AAPL","new_symbol":"APL","process_date":"2000-01-06"}`,
+		"a reverse split": `{"type":"reverse_split","symbol":"AAPL","new_symbol":"APL","old_rate":2,"new_rate":1,"ex_date":"2000-01-06"}`,
+	}, func(w *world, renaming string) {
+		for _, symbol := range []string{"AAPL", "KO"} {
+			w.wantAfter(5*time.Second, w.give(symbol, 3000*usd), rewards.Executed)
+		}
+		ids := w.together([2]string{renaming, spinOffOfAAPL})
+		for _, id := range ids {
+			w.wantAction(id, rewards.ActionSwept)
+		}
+		if house := w.house("KO"); house > money.Share/1000 || house < -money.Share/1000 {
+			w.t.Errorf("the house has %s shares of KO", house)
+		}
+		w.run(time.Minute)
+		w.wantBalance()
 	})
+}
+
+// The broker pays in cash for fractions, so that the positions do not show the order. An operator applies what is held,
+// once.
+func TestActionsOfOneDayWithCashInLieu(t *testing.T) {
+	t.Parallel()
+	for name, review := range map[string]bool{"one is held": false, "both are held": true} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			inWorld(t, func(w *world) {
+				w.wantAfter(5*time.Second, w.give("AAPL", 3010*usd), rewards.Executed)
+				w.wantAfter(5*time.Second, w.give("XYZ", 3010*usd), rewards.Executed)
+				want := w.holding(w.user, "XYZ").Quantity + w.holding(w.user, "AAPL").Quantity*9/2
+				w.afflict("cash-in-lieu")
+				ids := w.together([2]string{
+					`{"type":"forward_split","symbol":"AAPL","old_rate":1,"new_rate":3,"ex_date":"2000-01-06"}`,
+					`{"type":"stock_merger","acquiree_symbol":"AAPL","acquirer_symbol":"XYZ","acquiree_rate":2,"acquirer_rate":3,"effective_date":"2000-01-06"}`,
+				})
+				for _, id := range ids {
+					if w.action(id).State == rewards.ActionHeld {
+						w.approve(id)
+						w.run(30 * time.Second)
+					}
+					w.wantAction(id, rewards.ActionSwept)
+				}
+				if got := w.holding(w.user, "XYZ").Quantity; got < want-2 || got > want {
+					w.t.Errorf("the user has %s shares, want %s", got, want)
+				}
+				w.run(time.Minute)
+				w.wantBalance()
+			}, func(w *world) { w.stocks, w.cfg.ReviewActions = []string{"XYZ"}, review })
+		})
+	}
 }

@@ -23,20 +23,38 @@ func SortToJudge(list []Action) {
 }
 
 // Overtaken returns the last action of a list that was applied before a, although its ex-date is later, where the order
-// matters: one of the two gives shares of another stock, counted in those that the other one changes.
+// matters: one of the two counts shares that the other one changes.
 func (a Action) Overtaken(list []Action) (by Action, overtaken bool) {
 	for _, b := range list {
-		if a.ExDate < b.ExDate && a.orderMatters(b) && (!overtaken || b.AppliedAt.After(by.AppliedAt)) {
+		late := a.AssetID == b.AssetID && a.ExDate < b.ExDate && a.orderMatters(b)
+		if late && (!overtaken || b.AppliedAt.After(by.AppliedAt)) {
 			by, overtaken = b, true
 		}
 	}
 	return by, overtaken
 }
 
-// orderMatters reports whether b was applied, and one of the two gives shares, counted in those that the other changes.
+// orderMatters reports whether b was applied, and one of the two counts shares that the other one changes.
 func (a Action) orderMatters(b Action) bool {
-	applied := b.ID != a.ID && b.AssetID == a.AssetID && (b.State == ActionApplied || b.State == ActionSwept)
-	return applied && (a.Type.Gives() && b.changesUnits() || a.changesUnits() && b.Type.Gives())
+	applied := b.ID != a.ID && (b.State == ActionApplied || b.State == ActionSwept)
+	return applied && (a.CountsSharesOf(b) || b.CountsSharesOf(a))
+}
+
+// CountsSharesOf reports whether what a does depends on whether the broker did b before: b changes the shares in which
+// a counts what it gives, or gives shares of the stock of a, which a converts or counts.
+func (a Action) CountsSharesOf(b Action) bool {
+	if b.AssetID == a.AssetID {
+		return a.Type.Gives() && b.changesUnits()
+	}
+	return b.Type.Gives() && b.NewSymbol == a.Symbol && (a.Type.Gives() || a.changesUnits())
+}
+
+// Behind reports whether a waits while b, which gives shares on an earlier day, does: it changes the stock of b, or
+// gives shares of it. An operator's decision waits for no other action, and a new symbol does not either: the prices
+// for which b waits may have that symbol.
+func (a Action) Behind(b Action) bool {
+	shared := b.AssetID == a.AssetID || a.Type.Gives() && a.NewSymbol == b.Symbol
+	return shared && b.ExDate < a.ExDate && a.ApprovedAt.IsZero() && a.Type != ActionNameChange
 }
 
 // MayShow reports whether the action is open, and the broker's positions may show it at the broker's time now.
@@ -55,9 +73,13 @@ func (a Action) Touches(one, other Asset) bool {
 }
 
 // Misplaced returns an action of a list that was applied before a, although it is of the same day or later, where the
-// order matters, as for Overtaken. The broker may have done it after a.
+// order matters: one of the two counts shares that the other one changes. The broker may have done it after a. An
+// operator who approved a since it was held for that has decided the order.
 func (a Action) Misplaced(list []Action) (by Action, found bool) {
-	i := slices.IndexFunc(list, func(b Action) bool { return a.ExDate <= b.ExDate && a.orderMatters(b) })
+	i := slices.IndexFunc(list, func(b Action) bool {
+		decided := a.HeldAt.After(b.AppliedAt) && a.ApprovedAt.After(a.HeldAt)
+		return a.ExDate <= b.ExDate && a.orderMatters(b) && !decided
+	})
 	if i < 0 {
 		return by, false
 	}
@@ -70,22 +92,18 @@ func (a Action) Preceded() string {
 		"then apply both in their order"
 }
 
-// Follows reports whether the broker did a after b, which gives shares of its stock: its position is what a makes of
-// what is booked and of what b gives for all shares of the other stock.
-func (a Action) Follows(b Action, booked, other, theirs money.Shares) bool {
-	keep, err := a.UnitRatio()
-	give, errGive := b.Ratio()
-	if err != nil || errGive != nil || !b.Type.Gives() || b.ExDate > a.ExDate {
-		return false
-	}
-	given, err := give.Of(other)
-	if err == nil {
-		given, err = money.AddShares(booked, given)
-	}
-	if err == nil {
-		given, err = keep.Of(given)
-	}
-	return err == nil && near(theirs, given)
+// Unordered says why an action is held that the broker may have done before the action with the id or after it.
+func Unordered(id string) string {
+	return "the broker's positions do not show whether it did this one before the action " + id +
+		"; apply both in its order"
+}
+
+// Follows reports whether the broker did a after another action, whose effect is e and which gives shares of its stock:
+// its positions are what a makes of those and the booked ones. An action that changes no shares shows no order.
+func (a Action) Follows(e Impact, c Conversion, s Standing) bool {
+	after := s
+	after.Others = []Impact{e}
+	return e.Given != 0 && (a.Type.Gives() || a.changesUnits()) && a.SequenceTo(e.ID, c, after) == SequenceSecond
 }
 
 // changesUnits reports whether the action changes how many shares of its stock users have.

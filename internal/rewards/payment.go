@@ -277,18 +277,18 @@ func (p Payment) Share(held money.Shares) (money.USD, error) {
 	return money.USD(min(n, int64(p.Net))), err
 }
 
-// SpinOffPrices finds the prices after a spin-off that the broker's activities name; 0 if they
-// name none.
-func (a Action) SpinOffPrices(list []Activity) (source, target money.Price) {
+// SpinOffPrices finds the prices after a spin-off that the broker's activities name; 0 if they name none. symbols are
+// others that the stock has, or has at the broker.
+func (a Action) SpinOffPrices(list []Activity, symbols ...string) (source, target money.Price) {
 	for _, n := range list {
 		if n.Type != activitySpinOff || n.Problem != "" || n.Status == ActivityCanceled || n.Date < a.ExDate {
 			continue
 		}
-		switch n.Symbol {
-		case a.Symbol:
-			source = n.Price
-		case a.NewSymbol:
+		switch {
+		case n.Symbol == a.NewSymbol:
 			target = n.Price
+		case n.Symbol == a.Symbol, slices.Contains(symbols, n.Symbol):
+			source = n.Price
 		}
 	}
 	return source, target

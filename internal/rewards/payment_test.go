@@ -165,6 +165,9 @@ func TestSpinOffPrices(t *testing.T) {
 	if source != 5 || target != 3 {
 		t.Errorf("the prices are %s and %s", source, target)
 	}
+	if source, _ := a.SpinOffPrices([]rewards.Activity{leg("APL", 6)}, "APL"); source != 6 {
+		t.Errorf("under the new symbol the price is %s", source)
+	}
 	if source, target := a.SpinOffPrices([]rewards.Activity{leg("AAPL", 5)}); source != 5 || target != 0 {
 		t.Errorf("of one leg the prices are %s and %s", source, target)
 	}

@@ -2,6 +2,7 @@ package rewards
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -22,10 +23,9 @@ type Standing struct {
 	Overtook  string // what to do about a later action that was applied already; "": nothing
 	InCash    bool   // the broker has booked the shares that the action gives, and paid all of them in cash
 
-	// Later is what other actions of the source, of the same day or later, do to its shares, as far as they are due.
-	// After an outage, a jump of the clock, or when a stock has two on one day, the broker's position shows several.
-	Later       []Ratio
-	LaterTarget []Ratio // the same of the target
+	// Others is what other actions of the same day or later do to these stocks, as far as they are due. After an outage,
+	// a jump of the clock, or when a stock has two on one day, the broker's positions show several.
+	Others []Impact
 
 	Beside bool // another action of these stocks is open, and the positions may show it
 }
@@ -123,15 +123,7 @@ func (a Action) Evident(c Conversion, s Standing) bool {
 
 // after is what the broker's positions become.
 func (a Action) after(c Conversion, s Standing) (source, target money.Shares, err error) {
-	if source, err = c.Keep.Of(s.Source.Booked); err != nil || !a.Type.Gives() {
-		return source, s.Target.Booked, err
-	}
-	given, err := c.Give.Of(s.Source.Booked)
-	if err != nil {
-		return 0, 0, err
-	}
-	target, err = money.AddShares(s.Target.Booked, given)
-	return source, target, err
+	return a.impact(c).on(s.Source.Booked, s.Target.Booked, false)
 }
 
 // near reports whether the broker's position is the expected one within its rounding: a
@@ -171,8 +163,8 @@ func (a Action) Begin(c Conversion, s Standing) (w Switch, err error) {
 		w = s.Undo.Redo(c)
 	}
 	w.Booked, w.TargetBooked = s.Source.Booked, s.Target.Booked
-	if a.chained(c, s) || a.leavesRest(c, s) { // the next one explains the rest
-		w.Position, w.TargetPosition, err = a.after(c, s)
+	if a.chained(c, s) || a.leavesRest(c, s) || a.rounds(c, s) { // the next one explains the rest
+		w.Position, w.TargetPosition, err = a.partOf(c, s)
 		return w, err
 	}
 	if w.Position, w.TargetPosition, err = a.positions(w, s); err == nil && !s.Undone { // then it is not accepted
@@ -181,43 +173,36 @@ func (a Action) Begin(c Conversion, s Standing) (w Switch, err error) {
 	return w, err
 }
 
-// chained reports whether the broker's positions show the action together with the later ones. When these undo what
-// it does, as after a reverse split and back, the position cannot show it.
-func (a Action) chained(c Conversion, s Standing) bool {
-	if len(s.Later)+len(s.LaterTarget) == 0 {
-		return false
-	}
-	source, target, err := a.after(c, s)
-	if err == nil {
-		source, err = afterAll(source, s.Later)
-	}
-	if err == nil {
-		target, err = afterAll(target, s.LaterTarget)
-	}
-	switch {
-	case err != nil:
-		return false
-	case s.unchanged():
-		return source == s.Source.Booked && target == s.Target.Booked && s.Now.Sub(a.Boundary) >= happens
-	}
-	return s.near(source, target)
-}
-
-// afterAll is what one ratio after the other makes of a position.
-func afterAll(position money.Shares, ratios []Ratio) (after money.Shares, err error) {
-	for _, r := range ratios {
-		if position, err = r.Of(position); err != nil {
-			return 0, err
+// partOf returns what the action makes of the positions that show it together with others. A stock that no other one
+// changes is as the broker has it.
+func (a Action) partOf(c Conversion, s Standing) (source, target money.Shares, err error) {
+	source, target, err = a.impact(c).on(s.Source.Booked, s.Target.Booked, a.paysFractions(c, s))
+	if !a.leavesRest(c, s) && !s.unchanged() {
+		if !slices.ContainsFunc(s.Others, Impact.changesSource) {
+			source = s.Source.Theirs
+		}
+		if !slices.ContainsFunc(s.Others, Impact.changesTarget) {
+			target = s.Target.Theirs
 		}
 	}
-	return position, nil
+	return source, target, err
 }
 
 // leavesRest reports whether an operator applies the action while another one of its stocks is open, and the broker's
 // positions are not what this one makes alone. Then it books what its terms say, and no more. The positions may show
 // the other one, too, or both together nothing. The last of them books what nothing explains.
 func (a Action) leavesRest(c Conversion, s Standing) bool {
-	return !a.ApprovedAt.IsZero() && s.Beside && !s.Undone && s.Undo.Number == 0 && !a.Explains(c, s)
+	source, target, err := a.after(c, s)
+	exact := err == nil && s.fit(source, target) == FitExact
+	return !a.ApprovedAt.IsZero() && s.Beside && !s.Undone && s.Undo.Number == 0 && !exact
+}
+
+// rounds reports whether the broker's positions are rounded ones of the action, while another one is due that may
+// explain the difference.
+func (a Action) rounds(c Conversion, s Standing) bool {
+	source, target, err := a.after(c, s)
+	rounded := err == nil && s.fit(source, target) == FitRounded
+	return rounded && len(s.Others) > 0 && !s.unchanged() && !s.InCash && !s.Undone
 }
 
 // Unexplained reports whether the broker's positions are neither the booked ones nor what the action makes of them.

@@ -1,0 +1,249 @@
+package rewards
+
+import (
+	"slices"
+
+	"stockrewards/internal/money"
+)
+
+// Impact is what another due action does to the shares of two stocks: of the one that an action changes, and of the one
+// that it gives.
+type Impact struct {
+	ID         string
+	Keep       Ratio        // of the first stock
+	KeepTarget Ratio        // of the second one
+	Give       Ratio        // shares of the second for those of the first
+	Given      money.Shares // of the first, for another stock
+	GivenTo    money.Shares // of the second, for another stock
+}
+
+// ImpactOf returns what b does to the stocks of a, the stock and the one that a gives, which may be zero. others are
+// all shares of the stock of b. Ok is false when b does nothing to them. It fails with ErrTerms and money.ErrOverflow.
+func (a Action) ImpactOf(b Action, stock, target Asset, others money.Shares) (e Impact, ok bool, err error) {
+	none := Impact{ID: b.ID, Keep: Ratio{1, 1}, KeepTarget: Ratio{1, 1}, Give: Ratio{1, 0}}
+	e = none
+	if !b.Touches(stock, target) {
+		return e, false, nil
+	}
+	keep, err := b.UnitRatio()
+	if err != nil {
+		return e, false, err
+	}
+	switch b.AssetID {
+	case stock.ID:
+		e.Keep = keep
+	case target.ID:
+		e.KeepTarget = keep
+	}
+	if b.Type.Gives() {
+		give, errGive := b.Ratio()
+		switch {
+		case errGive != nil:
+			return e, false, errGive
+		case b.NewSymbol == stock.Symbol:
+			e.Given, err = give.Of(others)
+		case b.NewSymbol != target.Symbol:
+		case b.AssetID == stock.ID:
+			e.Give = give
+		default:
+			e.GivenTo, err = give.Of(others)
+		}
+	}
+	return e, err == nil && (e.changesSource() || e.changesTarget()), err
+}
+
+// changesSource reports whether it changes the first stock.
+func (e Impact) changesSource() bool { return e.Keep.Old != e.Keep.New || e.Given != 0 }
+
+// changesTarget reports whether it changes the second stock.
+func (e Impact) changesTarget() bool {
+	return e.KeepTarget.Old != e.KeepTarget.New || e.Give.New != 0 || e.GivenTo != 0
+}
+
+// impact is what the action does itself.
+func (a Action) impact(c Conversion) Impact {
+	e := Impact{ID: a.ID, Keep: c.Keep, KeepTarget: Ratio{1, 1}, Give: Ratio{1, 0}}
+	if a.Type.Gives() {
+		e.Give = c.Give
+	}
+	return e
+}
+
+// on returns what becomes of shares of the two stocks. The broker may pay in cash for fractions: then whole is true.
+func (e Impact) on(source, target money.Shares, whole bool) (nextSource, nextTarget money.Shares, err error) {
+	given, err := e.Give.Of(source)
+	if err != nil {
+		return source, target, err
+	}
+	if nextSource, err = position(source, e.Keep, e.Given, whole); err != nil {
+		return source, target, err
+	}
+	if nextTarget, err = position(target, e.KeepTarget, given+e.GivenTo, whole); err != nil {
+		return source, target, err
+	}
+	return nextSource, nextTarget, nil
+}
+
+// position returns what becomes of shares that are converted, and to which others are added.
+func position(shares money.Shares, keep Ratio, added money.Shares, whole bool) (money.Shares, error) {
+	kept, err := keep.Of(shares)
+	if err != nil {
+		return 0, err
+	}
+	if whole {
+		added -= added % money.Share
+		if keep.Old != keep.New {
+			kept -= kept % money.Share
+		}
+	}
+	return money.AddShares(kept, added)
+}
+
+// Fit is how well the broker's positions agree with what actions make of the booked ones.
+type Fit int
+
+// The fits.
+const (
+	FitNone    Fit = iota
+	FitRounded     // a fraction is missing, or was rounded up to a whole share
+	FitExact
+)
+
+// Sequence is the order of two actions that the broker's positions show.
+type Sequence int
+
+// The sequences.
+const (
+	SequenceUnknown Sequence = iota // the positions do not show the one whose shares the other one changes
+	SequenceFirst
+	SequenceSecond
+	SequenceEither // both orders fit
+)
+
+// Reversed returns the sequence of the other one.
+func (q Sequence) Reversed() Sequence {
+	switch q {
+	case SequenceFirst:
+		return SequenceSecond
+	case SequenceSecond:
+		return SequenceFirst
+	default:
+		return q
+	}
+}
+
+// SequenceTo returns whether the broker did a before the other action with the id, together with any of the others that
+// are due.
+func (a Action) SequenceTo(id string, c Conversion, s Standing) Sequence {
+	after := func(done []string) bool { return slices.Contains(done[:slices.Index(done, a.ID)], id) }
+	first := a.fits(c, s, func(done []string) bool { return !after(done) })
+	second := a.fits(c, s, after)
+	matters := slices.ContainsFunc(s.Others, func(e Impact) bool { return e.ID == id && s.Source.Booked+e.Given > 0 })
+	switch {
+	case first == FitNone && second == FitNone:
+		return SequenceUnknown
+	case first == second && matters:
+		return SequenceEither
+	case second > first:
+		return SequenceSecond
+	default:
+		return SequenceFirst
+	}
+}
+
+// maxOthers is how many other due actions are tried in every order.
+const maxOthers = 4
+
+// fits returns the best fit of the orders that count, in which the broker may have done a and some of the others.
+func (a Action) fits(c Conversion, s Standing, counts func(done []string) bool) Fit {
+	if fit := a.fitsOf(c, s, false, counts); fit > FitNone {
+		return fit
+	}
+	return min(a.fitsOf(c, s, true, counts), FitRounded)
+}
+
+// fitsOf is fits, where the broker pays in cash for fractions if whole is true.
+func (a Action) fitsOf(c Conversion, s Standing, whole bool, counts func(done []string) bool) (best Fit) {
+	impacts := append([]Impact{a.impact(c)}, s.Others[:min(len(s.Others), maxOthers)]...)
+	s.try(s.Source.Booked, s.Target.Booked, whole, nil, impacts, func(done []string, source, target money.Shares) {
+		if slices.Contains(done, a.ID) && counts(done) {
+			best = max(best, s.fit(source, target))
+		}
+	})
+	return best
+}
+
+// try visits what becomes of positions by each order of each part of the impacts that are left.
+func (s Standing) try(
+	source, target money.Shares, whole bool, done []string, left []Impact,
+	visit func(done []string, source, target money.Shares),
+) {
+	visit(done, source, target)
+	for i, e := range left {
+		nextSource, nextTarget, err := e.on(source, target, whole)
+		if err == nil {
+			rest := slices.Delete(slices.Clone(left), i, i+1)
+			s.try(nextSource, nextTarget, whole, append(done[:len(done):len(done)], e.ID), rest, visit)
+		}
+	}
+}
+
+// fit returns how well the broker's positions agree with the expected ones.
+func (s Standing) fit(source, target money.Shares) Fit {
+	switch {
+	case sameRounded(s.Source.Theirs, source) && sameRounded(s.Target.Theirs, target):
+		return FitExact
+	case s.near(source, target):
+		return FitRounded
+	default:
+		return FitNone
+	}
+}
+
+// chained reports whether the broker's positions show the action together with others that came after it. When these
+// undo what it does, as after a reverse split and back, the position cannot show it.
+func (a Action) chained(c Conversion, s Standing) bool {
+	if len(s.Others) == 0 {
+		return false
+	}
+	if !s.unchanged() {
+		return a.fits(c, s, a.andOthers) > FitNone
+	}
+	source, target, err := a.after(c, s)
+	for _, e := range s.Others {
+		if err == nil {
+			source, target, err = e.on(source, target, false)
+		}
+	}
+	same := source == s.Source.Booked && target == s.Target.Booked
+	return err == nil && same && s.Now.Sub(a.Boundary) >= happens
+}
+
+// andOthers reports whether the action was the first one of several.
+func (a Action) andOthers(done []string) bool { return done[0] == a.ID && len(done) > 1 }
+
+// paysFractions reports whether the broker's positions show the action and others only if the broker paid for fractions
+// in cash.
+func (a Action) paysFractions(c Conversion, s Standing) bool {
+	whole := a.fitsOf(c, s, true, a.andOthers) > FitNone && a.fitsOf(c, s, false, a.andOthers) == FitNone
+	return whole && !a.Explains(c, s)
+}
+
+// Precedes reports whether the broker's positions are what a and then another action make of those that were booked
+// before the switch w applied the other one, whose impact is e.
+func (a Action) Precedes(w Switch, e Impact, c Conversion, s Standing) bool {
+	before := s
+	for _, change := range []struct {
+		of    AssetID
+		added money.Shares
+	}{{w.AssetID, w.Position - w.Booked}, {w.Target, w.TargetPosition - w.TargetBooked}} {
+		switch change.of {
+		case a.AssetID:
+			before.Source.Booked -= change.added
+		case c.Target:
+			before.Target.Booked -= change.added
+		}
+	}
+	before.Others = []Impact{e}
+	return a.fits(c, before, a.andOthers) > FitNone
+}
