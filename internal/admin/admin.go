@@ -25,6 +25,8 @@ type Store interface {
 	// CheckWrites returns an error when the store cannot be written. It writes only
 	// when nothing was written recently.
 	CheckWrites(ctx context.Context) error
+	// DamagedFilters lists the filters of keys that were damaged in the store.
+	DamagedFilters() []string
 }
 
 // Market holds the prices.

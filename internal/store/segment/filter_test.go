@@ -43,7 +43,7 @@ func TestFilter(t *testing.T) {
 	for _, n := range []int{0, 1, 2, 1000, 20_000} {
 		keys := hashesOf(1, n)
 		f := filterOf(3, keys)
-		read, err := segment.ParseFilter(3, 3, stored(t, f))
+		read, err := segment.ParseFilter(3, 3, stored(t, f), segment.Unchecked)
 		if err != nil || read.First != 3 || read.Last != 3 || read.Outdated(n) || !read.Outdated(n+1) && n > 0 {
 			t.Fatalf("%d keys: got %+v, %v", n, read, err)
 		}
@@ -92,7 +92,7 @@ func TestMergedFilter(t *testing.T) {
 				f.Add(first+number, k)
 			}
 		}
-		read, err := segment.ParseFilter(f.First, f.Last, stored(t, f))
+		read, err := segment.ParseFilter(f.First, f.Last, stored(t, f), segment.Unchecked)
 		if err != nil || read.Width() != width || read.Outdated(each) {
 			t.Fatalf("%d segments: got %d, %v", width, read.Width(), err)
 		}
@@ -121,7 +121,7 @@ func TestMergedFilter(t *testing.T) {
 func TestFilterOfSegmentsTogether(t *testing.T) {
 	t.Parallel()
 	keys := hashesOf(1, 80)
-	read, err := segment.ParseFilter(8, 15, stored(t, filterOf(8, keys)))
+	read, err := segment.ParseFilter(8, 15, stored(t, filterOf(8, keys)), segment.Unchecked)
 	if err != nil || !read.Outdated(10) {
 		t.Fatalf("got %+v, %v", read, err)
 	}
@@ -147,7 +147,7 @@ func TestDamagedFilter(t *testing.T) {
 		"0 bits": with(0, 0), "fewer bits": with(0, 159), "more bits": with(0, 1<<63), "7 probes": with(1, 7),
 		"fewer stored bits": with(2, 64), "more stored bits": with(2, 1<<63), "all stored bits": with(2, 1<<64-1),
 	} {
-		if _, err := segment.ParseFilter(0, 0, damaged); err == nil {
+		if _, err := segment.ParseFilter(0, 0, damaged, segment.Unchecked); err == nil {
 			t.Errorf("%s: no error", what)
 		}
 	}
@@ -162,7 +162,7 @@ func TestDamagedMergedFilter(t *testing.T) {
 		binary.BigEndian.PutUint64(b[8*word:], number)
 		return b
 	}
-	if _, err := segment.ParseFilter(8, 15, whole); err != nil {
+	if _, err := segment.ParseFilter(8, 15, whole, segment.Unchecked); err != nil {
 		t.Fatal(err)
 	}
 	for what, damaged := range map[string][]byte{
@@ -170,11 +170,11 @@ func TestDamagedMergedFilter(t *testing.T) {
 		"no locations": with(0, 0), "fewer locations": with(0, 152), "more locations": with(0, 1<<40),
 		"all locations": with(0, 1<<64-1), "7 probes": with(1, 7), "no segments": with(2, 0), "64 segments": with(2, 64),
 	} {
-		if _, err := segment.ParseFilter(8, 15, damaged); err == nil {
+		if _, err := segment.ParseFilter(8, 15, damaged, segment.Unchecked); err == nil {
 			t.Errorf("%s: no error", what)
 		}
 	}
-	if _, err := segment.ParseFilter(8, 14, whole); err == nil {
+	if _, err := segment.ParseFilter(8, 14, whole, segment.Unchecked); err == nil {
 		t.Error("of seven segments: no error")
 	}
 }
