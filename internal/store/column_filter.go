@@ -38,7 +38,7 @@ func (s *Store) storedFilter(ctx context.Context, number int64, v *segmentView) 
 		var checksum int64
 		var stored []byte
 		found, err := fetchValues(ctx, tx, []any{&checksum, toBytes{&stored}}, `SELECT checksum, filter FROM segments
-			WHERE number = ?1 AND filter <> ?2 AND `+stillThere, number, []byte{}, v.newest, v.mark)
+			WHERE number = ?1 AND keys = ?2 AND `+stillThere, number, int64(byBlocks), v.newest, v.mark)
 		if found && err == nil {
 			f = s.filters.parse(number, number, stored, checksum)
 		}
