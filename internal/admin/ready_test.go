@@ -43,6 +43,10 @@ func TestReadyWhileRewardsCanBeRecorded(t *testing.T) {
 		if r := w.ready(t, 200); len(r.Warnings) != 1 || r.Warnings[0].Code != "webhook_key_missing" {
 			t.Errorf("%+v", r)
 		}
+		w.locked, w.damaged = 0, []string{"the filter of the segments 3 to 3 was damaged"}
+		if r := w.ready(t, 200); len(r.Warnings) != 1 || r.Warnings[0].Code != "filters_damaged" {
+			t.Errorf("%+v", r)
+		}
 		w.unwrite = rewards.Unavailable("the disk is full", errors.New("secret cause"))
 		time.Sleep(1100 * time.Millisecond)
 		r := w.ready(t, 503)
