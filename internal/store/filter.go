@@ -88,8 +88,7 @@ func (s *Store) storeChecksums(ctx context.Context) error {
 	for _, f := range s.filters.sums() {
 		err := s.engine.Write(ctx, func(ctx context.Context, tx Tx) (err error) {
 			if _, columns := tx.(ColumnTx); columns {
-				_, err = tx.Exec(ctx, `UPDATE segments SET checksum = ?2 WHERE number = ?1 AND checksum = 1`,
-					f.first, f.checksum)
+				_, err = tx.Exec(ctx, setColumnChecksum, f.first, f.checksum)
 				return err
 			}
 			_, err = tx.Exec(ctx, `UPDATE segment_filters SET checksum = ?3 WHERE first = ?1 AND last = ?2

@@ -153,6 +153,45 @@ func TestDamagedFilter(t *testing.T) {
 	}
 }
 
+// TestChecksum refuses a filter of which a byte changed, unless its checksum is not known.
+func TestChecksum(t *testing.T) {
+	t.Parallel()
+	whole := stored(t, filterOf(0, hashesOf(1, 1000)))
+	sum := segment.Checksum(whole)
+	if _, err := segment.ParseFilter(0, 0, whole, sum); err != nil {
+		t.Fatal(err)
+	}
+	for at := 24; at < len(whole); at++ {
+		damaged := bytes.Clone(whole)
+		damaged[at] ^= 4
+		if _, err := segment.ParseFilter(0, 0, damaged, sum); err == nil {
+			t.Fatalf("no error after byte %d changed", at)
+		}
+	}
+	for _, other := range []int64{0, -1, sum ^ 1} {
+		if _, err := segment.ParseFilter(0, 0, whole, other); err == nil {
+			t.Errorf("no error with the checksum %d", other)
+		}
+	}
+}
+
+// TestUnknownFilter: each of its segments may have any key, and it is not merged.
+func TestUnknownFilter(t *testing.T) {
+	t.Parallel()
+	unknown := segment.Unknown(8, 15)
+	for _, k := range hashesOf(1, 10) {
+		if got := candidates(unknown, k); !slices.Equal(got, []int64{15, 14, 13, 12, 11, 10, 9, 8}) {
+			t.Fatalf("found %v, want all segments", got)
+		}
+	}
+	if unknown.Known() || !unknown.Outdated(1) || segment.Alike([]*segment.Filter{unknown, segment.Unknown(16, 23)}) {
+		t.Error("it is merged, or not made again")
+	}
+	if known := filterOf(8, nil); !known.Known() {
+		t.Error("a filter is unknown")
+	}
+}
+
 // TestDamagedMergedFilter refuses a filter of several segments whose shape is damaged.
 func TestDamagedMergedFilter(t *testing.T) {
 	t.Parallel()
