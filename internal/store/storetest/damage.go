@@ -164,7 +164,7 @@ type storedBlock struct {
 	entries []byte
 }
 
-// placeOf is what tells the blocks of a table apart.
+// placeOf is the place of a block in its table.
 func placeOf(tx store.Tx, table string) string {
 	if _, columns := tx.(store.ColumnTx); columns && table == "user_blocks" {
 		return `segment || ' ' || encode(first, 'hex')`
