@@ -116,8 +116,8 @@ func (a *Admin) warnings(ctx context.Context) []warning {
 		}
 	}
 	if damaged := a.Store.DamagedFilters(); len(damaged) > 0 {
-		add("filters_damaged", fmt.Sprintf("check the disk, and run `stockrewards audit`: %d filters of keys were damaged, as %s",
-			len(damaged), damaged[0]))
+		add("filters_damaged", fmt.Sprintf("check the disk, and run `stockrewards audit`: %d filters of keys were "+
+			"damaged, the first time %s", len(damaged), damaged[0]))
 	}
 	if weakness, err := a.weakness.get(ctx); err == nil && weakness != "" {
 		add("weak_commits", weakness)

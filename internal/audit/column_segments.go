@@ -120,8 +120,9 @@ func (s *columnSegments) filter(number int64) (keyFilter, error) {
 func (s *columnSegments) load(f *keyFilter) error {
 	stored := filter{segment: f.segment, first: f.segment, last: f.segment}
 	return reader.Each(s.a.r, reader.Stream[filter]{
-		What: "the filter of a segment", Query: `SELECT checksum, filter FROM segments WHERE number = ` + value.Int(f.segment),
-		Bind: func(r *filter) []any { return []any{&r.checksum, &r.bits} },
+		What:  "the filter of a segment",
+		Query: `SELECT checksum, filter FROM segments WHERE number = ` + value.Int(f.segment),
+		Bind:  func(r *filter) []any { return []any{&r.checksum, &r.bits} },
 	}, func(r *filter) {
 		stored.checksum, stored.bits = r.checksum, r.bits
 		has, wrong := parseFilter(&stored)

@@ -22,8 +22,8 @@ type filter struct {
 func filterStream() reader.Stream[filter] {
 	return reader.Stream[filter]{
 		What: "filters of segments",
-		Query: `SELECT s.number, f.first, f.last, f.checksum, f.bits FROM segments s JOIN segment_filters f ON f.first <= s.number
-			AND f.last >= s.number ORDER BY s.number`,
+		Query: `SELECT s.number, f.first, f.last, f.checksum, f.bits FROM segments s
+			JOIN segment_filters f ON f.first <= s.number AND f.last >= s.number ORDER BY s.number`,
 		Bind: func(f *filter) []any { return []any{&f.segment, &f.first, &f.last, &f.checksum, &f.bits} },
 		Key:  func(f *filter) reader.Key { return reader.Key{ordered(f.segment)} },
 	}

@@ -11,8 +11,8 @@ import (
 // setColumnChecksum stores the checksum of the filter of a segment that an earlier version sealed.
 const setColumnChecksum = `UPDATE segments SET checksum = ?2 WHERE number = ?1 AND checksum = 1`
 
-// repairFilters replaces the damaged filters of sealed segments over PostgreSQL: by the stored one, when another process
-// made it again, or else by one that it makes from the segment's rewards, and stores.
+// repairFilters replaces the damaged filters of sealed segments over PostgreSQL: by the stored one, when another
+// process made it again, or else by one that it makes from the segment's rewards, and stores.
 func (s *Store) repairFilters(ctx context.Context) error {
 	state, _ := s.segments.now()
 	v := state.view

@@ -149,7 +149,8 @@ func readKeyBlocks(ctx context.Context, tx Tx, sought []sealedKey) (places []rew
 			places = append(places, rewardKey{sought[i].app, rewards.RewardID(id)})
 		}
 		return nil
-	}, `SELECT k.number, b.place, b.entries FROM unnest(?1::bigint[], ?2::bigint[], ?3::bigint[]) AS k (number, first, last)
+	}, `SELECT k.number, b.place, b.entries
+		FROM unnest(?1::bigint[], ?2::bigint[], ?3::bigint[]) AS k (number, first, last)
 		CROSS JOIN LATERAL (SELECT place, entries FROM key_blocks WHERE place BETWEEN k.first AND k.last
 			ORDER BY place DESC LIMIT 1) AS b`, numbers, first, last)
 	return places, err

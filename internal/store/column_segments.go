@@ -264,8 +264,8 @@ func (v *segmentView) readFilters(ctx context.Context, tx Tx, notes *filterNotes
 			}
 			v.filters = append(v.filters, notes.parse(number, number, stored, checksum))
 			return nil
-		}, `SELECT number, checksum, filter FROM segments WHERE number >= ?1 AND number < ?2 AND filter <> '' AND keys <> 1
-			ORDER BY number`, next, next+some)
+		}, `SELECT number, checksum, filter FROM segments
+			WHERE number >= ?1 AND number < ?2 AND filter <> '' AND keys <> 1 ORDER BY number`, next, next+some)
 		if err != nil {
 			return err
 		}

@@ -11,8 +11,8 @@ import (
 // few filters: 10 with 10 million rewards, 21 with a billion.
 const mergeWidth = 8
 
-// MergeFilters merges neighboring filters of sealed segments, or makes one of an earlier version or a damaged one again. It reports
-// whether it found any. It may be interrupted and repeated at any time.
+// MergeFilters merges neighboring filters of sealed segments, or makes a filter of an earlier version, or a damaged
+// one, again. It reports whether it found any. It may be interrupted and repeated at any time.
 func (s *Store) MergeFilters(ctx context.Context) (bool, error) {
 	merged, err := s.mergedFilter(ctx)
 	if err != nil || merged == nil {

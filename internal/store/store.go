@@ -68,7 +68,8 @@ func New(ctx context.Context, engine Engine, now func() time.Time, random io.Rea
 		ids:    ids, now: now, random: random,
 		guard: func(time.Time) error { return nil },
 		known: newKnownUsers(), held: newHoldingCache(engine), shared: newSharedHoldings(), filters: filters,
-		index: newRewardIndex(ids, filters), segments: newColumnSegments(filters), lots: newLotIndex(), timeline: `''`, clock: now,
+		index: newRewardIndex(ids, filters), segments: newColumnSegments(filters), lots: newLotIndex(),
+		timeline: `''`, clock: now,
 		checkLeader: func() error { return nil },
 	}
 	if t, ok := engine.(interface{ Timeline() string }); ok {
