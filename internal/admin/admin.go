@@ -27,6 +27,8 @@ type Store interface {
 	CheckWrites(ctx context.Context) error
 	// HeldBack says what keeps the database from freeing space, at little cost; "" when nothing does.
 	HeldBack(ctx context.Context) (string, error)
+	// DamagedFilters lists the filters of keys that were damaged in the store.
+	DamagedFilters() []string
 }
 
 // Market holds the prices.

@@ -120,6 +120,10 @@ func (a *Admin) warnings(ctx context.Context) []warning {
 				fmt.Sprintf("%d webhook endpoints get nothing: no key in the key file opens their secrets", n))
 		}
 	}
+	if damaged := a.Store.DamagedFilters(); len(damaged) > 0 {
+		add("filters_damaged", fmt.Sprintf("check the disk, and run `stockrewards audit`: %d filters of keys were "+
+			"damaged, the first time %s", len(damaged), damaged[0]))
+	}
 	if c, err := a.database.get(ctx); err == nil {
 		if c.weakness != "" {
 			add("weak_commits", c.weakness)

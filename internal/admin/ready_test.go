@@ -43,7 +43,11 @@ func TestReadyWhileRewardsCanBeRecorded(t *testing.T) {
 		if r := w.ready(t, 200); len(r.Warnings) != 1 || r.Warnings[0].Code != "webhook_key_missing" {
 			t.Errorf("%+v", r)
 		}
-		w.locked, w.leaders = 0, 5
+		w.locked, w.damaged = 0, []string{"the filter of the segments 3 to 3 was damaged"}
+		if r := w.ready(t, 200); len(r.Warnings) != 1 || r.Warnings[0].Code != "filters_damaged" {
+			t.Errorf("%+v", r)
+		}
+		w.damaged, w.leaders = nil, 5
 		if r := w.ready(t, 200); len(r.Warnings) != 0 {
 			t.Errorf("%+v", r)
 		}

@@ -29,6 +29,7 @@ type world struct {
 	looks    int // at what holds the database back
 	unusable int
 	locked   int // webhook endpoints
+	damaged  []string
 	depth    int
 	intake   time.Duration
 	worker   time.Duration
@@ -84,6 +85,7 @@ func (w *world) wait(ctx context.Context) error {
 	return nil
 }
 
+func (w *world) DamagedFilters() []string       { return w.damaged }
 func (w *world) PriceAge() (time.Duration, int) { return 3 * time.Second, w.unusable }
 func (w *world) Depth() int                     { return w.depth }
 

@@ -120,10 +120,11 @@ func (s *columnSegments) filter(number int64) (keyFilter, error) {
 func (s *columnSegments) load(f *keyFilter) error {
 	stored := filter{segment: f.segment, first: f.segment, last: f.segment}
 	return reader.Each(s.a.r, reader.Stream[filter]{
-		What: "the filter of a segment", Query: `SELECT filter FROM segments WHERE number = ` + value.Int(f.segment),
-		Bind: func(r *filter) []any { return []any{&r.bits} },
+		What:  "the filter of a segment",
+		Query: `SELECT checksum, filter FROM segments WHERE number = ` + value.Int(f.segment),
+		Bind:  func(r *filter) []any { return []any{&r.checksum, &r.bits} },
 	}, func(r *filter) {
-		stored.bits = r.bits
+		stored.checksum, stored.bits = r.checksum, r.bits
 		has, wrong := parseFilter(&stored)
 		if f.has = has; wrong != "" {
 			s.a.t.fail(checkSegments, "the filter of "+segmentName(f.segment), wrong, "a filter that `serve` can read")

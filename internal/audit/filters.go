@@ -2,6 +2,7 @@ package audit
 
 import (
 	"encoding/binary"
+	"hash/crc32"
 
 	"github.com/bits-and-blooms/bloom/v3"
 
@@ -13,6 +14,7 @@ import (
 type filter struct {
 	segment     int64
 	first, last int64 // segments of the filter
+	checksum    int64
 	bits        string
 }
 
@@ -20,9 +22,9 @@ type filter struct {
 func filterStream() reader.Stream[filter] {
 	return reader.Stream[filter]{
 		What: "filters of segments",
-		Query: `SELECT s.number, f.first, f.last, f.bits FROM segments s JOIN segment_filters f ON f.first <= s.number
-			AND f.last >= s.number ORDER BY s.number`,
-		Bind: func(f *filter) []any { return []any{&f.segment, &f.first, &f.last, &f.bits} },
+		Query: `SELECT s.number, f.first, f.last, f.checksum, f.bits FROM segments s
+			JOIN segment_filters f ON f.first <= s.number AND f.last >= s.number ORDER BY s.number`,
+		Bind: func(f *filter) []any { return []any{&f.segment, &f.first, &f.last, &f.checksum, &f.bits} },
 		Key:  func(f *filter) reader.Key { return reader.Key{ordered(f.segment)} },
 	}
 }
@@ -70,7 +72,15 @@ func (s *segments) checkKeys(f *filter) {
 	}
 }
 
-const filterProbes = 8
+const (
+	filterProbes = 8
+	unchecked    = 1 // the checksum of a filter that an earlier version stored, until it is known
+)
+
+// checksumOf is the checksum of a filter: 2^32 and its CRC-32C.
+func checksumOf(bits string) int64 {
+	return 1<<32 | int64(crc32.Checksum([]byte(bits), crc32.MakeTable(crc32.Castagnoli)))
+}
 
 // parseFilter reads a filter: the number of locations, the probes of a key, the number of segments side by side, and
 // for each location a bit of each of them. With the first number again instead, a location has one bit for all
@@ -83,6 +93,8 @@ func parseFilter(f *filter) (has func(locations []uint64) bool, wrong string) {
 	number := func(at int) uint64 { return binary.BigEndian.Uint64([]byte(f.bits[at*word : (at+1)*word])) }
 	size, side, content, words := number(0), number(2), f.bits[head*word:], uint64(len(f.bits)/word-head)
 	switch {
+	case f.checksum != unchecked && f.checksum != checksumOf(f.bits):
+		return nil, "other bytes than its checksum is of"
 	case size == 0 || size > 1<<40 || number(1) != filterProbes:
 		return nil, "another shape"
 	case size == side && (size-1)/64 == words-1:

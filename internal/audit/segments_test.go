@@ -35,8 +35,9 @@ func columnDamages() []damage {
 		{"segments segment_entries", "all gone", `DELETE FROM segments`},
 		{"segments", "sealed twice", `INSERT INTO segments SELECT * FROM segments WHERE number = 1`},
 		{"segments", "a filter of the newest", `UPDATE segments SET filter = (SELECT filter FROM segments WHERE number = 1) WHERE number = ` + newestSegment},
-		{"segments", "a short filter", `UPDATE segments SET filter = substr(filter, 1, 24) WHERE number = 1`},
-		{"segment_entries", "the filter of another segment", `UPDATE segments SET filter = (SELECT filter FROM segments WHERE number = 0) WHERE number = 1`},
+		{"segments", "a short filter", `UPDATE segments SET checksum = 1, filter = substr(filter, 1, 24) WHERE number = 1`},
+		{"segment_entries", "the filter of another segment", `UPDATE segments SET checksum = 1, filter = (SELECT filter FROM segments WHERE number = 0) WHERE number = 1`},
+		{"segments", "a filter with another checksum", `UPDATE segments SET checksum = checksum + 1 WHERE number = 1`},
 		{"segment_entries", "another segment", `UPDATE rewards SET segment = 0 WHERE segment = 2`},
 		{"segment_entries", "no segment", `UPDATE rewards SET segment = 1000 WHERE segment = 1`},
 		{"segments", "an unknown place of keys", `UPDATE segments SET keys = 3 WHERE number = 1`},
@@ -99,16 +100,17 @@ func segmentDamages() []damage {
 		{"segments", "no filter", `DELETE FROM segment_filters WHERE first = 1`},
 		{"segments", "two filters", `INSERT INTO segment_filters SELECT * FROM segment_filters WHERE first = 1`},
 		{"segments", "a filter too wide", `UPDATE segment_filters SET first = 0 WHERE first = 1`},
-		{"segments", "a filter of no segment", `INSERT INTO segment_filters SELECT 9, 9, bits FROM segment_filters WHERE first = 0`},
+		{"segments", "a filter of no segment", `INSERT INTO segment_filters SELECT 9, 9, bits, checksum FROM segment_filters WHERE first = 0`},
 		{"segments", "a filter that ends too early", `UPDATE segment_filters SET last = 0 WHERE first = 1`},
 		{"segments", "an empty filter", `UPDATE segment_filters SET bits = x'' WHERE first = 1`},
-		{"segments", "a short filter", `UPDATE segment_filters SET bits = substr(bits, 1, 24) WHERE first = 1`},
-		{"segments", "a filter with more bits", `UPDATE segment_filters SET bits = CAST(bits || zeroblob(8) AS BLOB) WHERE first = 1`},
-		{"segments", "a filter with other probes", `UPDATE segment_filters SET bits = CAST(substr(bits, 1, 15) || x'07' || substr(bits, 17) AS BLOB) WHERE first = 1`},
-		{"segments", "a filter of 0 bits", `UPDATE segment_filters SET bits = CAST(zeroblob(8) || substr(bits, 9) AS BLOB) WHERE first = 1`},
-		{"segments", "a filter of too many bits", `UPDATE segment_filters SET bits = CAST(x'ffffffffffffffff' || substr(bits, 9, 8) || x'ffffffffffffffff' || substr(bits, 25) AS BLOB) WHERE first = 1`},
-		{"segment_entries", "a filter that forgets", `UPDATE segment_filters SET bits = CAST(substr(bits, 1, 24) || zeroblob(length(bits) - 24) AS BLOB) WHERE first = 1`},
-		{"segment_entries", "the filter of another segment", `UPDATE segment_filters SET bits = ` + someBits + ` WHERE first = 1`},
+		{"segments", "a short filter", `UPDATE segment_filters SET checksum = 1, bits = substr(bits, 1, 24) WHERE first = 1`},
+		{"segments", "a filter with more bits", `UPDATE segment_filters SET checksum = 1, bits = CAST(bits || zeroblob(8) AS BLOB) WHERE first = 1`},
+		{"segments", "a filter with other probes", `UPDATE segment_filters SET checksum = 1, bits = CAST(substr(bits, 1, 15) || x'07' || substr(bits, 17) AS BLOB) WHERE first = 1`},
+		{"segments", "a filter of 0 bits", `UPDATE segment_filters SET checksum = 1, bits = CAST(zeroblob(8) || substr(bits, 9) AS BLOB) WHERE first = 1`},
+		{"segments", "a filter of too many bits", `UPDATE segment_filters SET checksum = 1, bits = CAST(x'ffffffffffffffff' || substr(bits, 9, 8) || x'ffffffffffffffff' || substr(bits, 25) AS BLOB) WHERE first = 1`},
+		{"segment_entries", "a filter that forgets", `UPDATE segment_filters SET checksum = 1, bits = CAST(substr(bits, 1, 24) || zeroblob(length(bits) - 24) AS BLOB) WHERE first = 1`},
+		{"segment_entries", "the filter of another segment", `UPDATE segment_filters SET checksum = 1, bits = ` + someBits + ` WHERE first = 1`},
+		{"segments", "a filter with another checksum", `UPDATE segment_filters SET checksum = checksum + 1 WHERE first = 1`},
 		{"segment_entries", "no entry by key", `DELETE FROM key_blocks WHERE place = (SELECT min(place) FROM key_blocks)`},
 		{"segment_entries", "no entry by user", `UPDATE user_blocks SET entries = substr(entries, 1, length(entries) - 8) WHERE ` + oldestBlocks + ` AND length(entries) > 8`},
 		{"segment_entries", "no blocks by key", `DELETE FROM key_blocks WHERE ` + oldestBlocks},
@@ -154,10 +156,10 @@ func TestMergedFilters(t *testing.T) {
 	c.Exec(`UPDATE segment_filters SET last = 5 WHERE first = 0`)
 	wantViolations(t, run(t, c.Where), "segments")
 	c.Restore()
-	c.Exec(`UPDATE segment_filters SET bits = CAST(substr(bits, 1, 24) || zeroblob(length(bits) - 24) AS BLOB) WHERE first = 0`)
+	c.Exec(`UPDATE segment_filters SET checksum = 1, bits = CAST(substr(bits, 1, 24) || zeroblob(length(bits) - 24) AS BLOB) WHERE first = 0`)
 	wantViolations(t, run(t, c.Where), "segment_entries")
 	c.Restore()
-	c.Exec(`UPDATE segment_filters SET bits = CAST(substr(bits, 1, 23) || x'40' || substr(bits, 25) AS BLOB) WHERE first = 0`)
+	c.Exec(`UPDATE segment_filters SET checksum = 1, bits = CAST(substr(bits, 1, 23) || x'40' || substr(bits, 25) AS BLOB) WHERE first = 0`)
 	wantViolations(t, run(t, c.Where), "segments")
 	c.Restore()
 	c.Exec(`UPDATE segment_filters SET first = 7 WHERE first = 8`)

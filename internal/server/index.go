@@ -10,7 +10,9 @@ import (
 // filters. After an error it tries again.
 func (s *Server) keepIndex(ctx context.Context) {
 	const every = 10 * time.Second
+	reported := 0
 	for upgraded := false; ctx.Err() == nil; sleep(ctx, every) {
+		reported = s.reportDamage(ctx, reported)
 		var err error
 		if !upgraded {
 			err = s.upgradeIndex(ctx)
@@ -25,6 +27,16 @@ func (s *Server) keepIndex(ctx context.Context) {
 			s.log.WarnContext(ctx, "cannot index rewards", slog.Any("error", err))
 		}
 	}
+}
+
+// reportDamage logs the damaged filters after the first ones, and returns how many there are.
+func (s *Server) reportDamage(ctx context.Context, reported int) int {
+	damaged := s.Store.DamagedFilters()
+	for _, what := range damaged[reported:] {
+		s.log.ErrorContext(ctx, "a filter of idempotency keys was damaged: every key is looked for in its segments "+
+			"until it is made again; check the disk, and run `stockrewards audit`", slog.String("damage", what))
+	}
+	return len(damaged)
 }
 
 // upgradeIndex indexes the rewards of an older store, and logs its progress.

@@ -139,15 +139,19 @@ func readKeyBlocks(ctx context.Context, tx Tx, sought []sealedKey) (places []rew
 	err = tx.Query(ctx, func(row Row) error {
 		var i int64
 		var b segment.Block
-		if err := row.Scan(&i, toBytes{&b.Entries}); err != nil {
+		if err := row.Scan(&i, &b.Place, toBytes{&b.Entries}); err != nil {
 			return err
+		}
+		if !b.SoundIDs() {
+			return errBlock("keys", sought[i].segment)
 		}
 		for _, id := range b.IDs(nil, sought[i].hash) {
 			places = append(places, rewardKey{sought[i].app, rewards.RewardID(id)})
 		}
 		return nil
-	}, `SELECT k.number, b.entries FROM unnest(?1::bigint[], ?2::bigint[], ?3::bigint[]) AS k (number, first, last)
-		CROSS JOIN LATERAL (SELECT entries FROM key_blocks WHERE place BETWEEN k.first AND k.last
+	}, `SELECT k.number, b.place, b.entries
+		FROM unnest(?1::bigint[], ?2::bigint[], ?3::bigint[]) AS k (number, first, last)
+		CROSS JOIN LATERAL (SELECT place, entries FROM key_blocks WHERE place BETWEEN k.first AND k.last
 			ORDER BY place DESC LIMIT 1) AS b`, numbers, first, last)
 	return places, err
 }

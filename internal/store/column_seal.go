@@ -10,11 +10,15 @@ import (
 )
 
 // SealSegment seals the oldest full segment of rewards. Over PostgreSQL it also begins a segment when several processes
-// together filled the newest one, says how many rewards that has, and learns of the segments that others began. Then
-// SealSegment seals a full segment of lots. It reports whether there may be more.
+// together filled the newest one, says how many rewards that has, learns of the segments that others began, and makes
+// damaged filters again. Then SealSegment stores the checksums of filters of an earlier version, and seals a full
+// segment of lots. It reports whether there may be more.
 func (s *Store) SealSegment(ctx context.Context) (more bool, err error) {
 	if more, err = s.sealRewards(ctx); more || err != nil {
 		return more, err
+	}
+	if err = s.storeChecksums(ctx); err != nil {
+		return false, err
 	}
 	return s.sealLots(ctx)
 }
@@ -53,7 +57,7 @@ func (s *Store) sealColumns(ctx context.Context) (more bool, err error) {
 		err := s.beginSegment(ctx, v)
 		return err == nil, err
 	}
-	return false, errors.Join(s.addCounted(ctx, v), s.dropIndexes(ctx))
+	return false, errors.Join(s.addCounted(ctx, v), s.dropIndexes(ctx), s.repairFilters(ctx))
 }
 
 // sealTimeout bounds the reading of a segment. All rewards of an older store may be in one.

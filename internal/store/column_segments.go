@@ -14,7 +14,8 @@ import (
 // columnSegments is what a process over PostgreSQL knows of the segments of rewards (see LAYOUT.md). New rewards belong
 // to the newest segment. The others are full: they get no more rewards. It is safe for concurrent use.
 type columnSegments struct {
-	size int64 // about how many rewards a segment has
+	notes *filterNotes
+	size  int64 // about how many rewards a segment has
 
 	reading sync.Mutex // held while all batches are read
 	mu      sync.RWMutex
@@ -62,8 +63,8 @@ const (
 // errNoSegment means that the store was damaged.
 var errNoSegment = errors.New("segments of rewards are missing: run `stockrewards audit`")
 
-func newColumnSegments() *columnSegments {
-	return &columnSegments{size: segment.ColumnSize, mine: make(map[int64]bool)}
+func newColumnSegments(notes *filterNotes) *columnSegments {
+	return &columnSegments{notes: notes, size: segment.ColumnSize, mine: make(map[int64]bool)}
 }
 
 // sealed reports whether a segment is sealed.
@@ -118,7 +119,7 @@ func (x *columnSegments) catchUp(ctx context.Context, tx Tx, segments bool) (*ke
 	r := columnRead{from: from, changes: changes, later: later, view: from.view}
 	newest := later[len(later)-1]
 	if segments || newest.segment != from.newest() {
-		if r.view, err = from.view.next(ctx, tx, newest.segment); err != nil {
+		if r.view, err = x.next(ctx, tx, from.view, newest.segment); err != nil {
 			return nil, err
 		}
 	}
@@ -145,7 +146,7 @@ func (x *columnSegments) readAll(ctx context.Context, tx Tx, from columnState, c
 	if err != nil {
 		return nil, err
 	}
-	view, err := from.view.next(ctx, tx, all.newest())
+	view, err := x.next(ctx, tx, from.view, all.newest())
 	if err != nil {
 		return nil, err
 	}
@@ -220,9 +221,9 @@ func (s *Store) readSegments(ctx context.Context) (v *segmentView, err error) {
 	return v, err
 }
 
-// next reads the segments that a transaction sees. Filters that are in memory are not read again. It fails unless the
-// newest segment has a number.
-func (v *segmentView) next(ctx context.Context, tx Tx, newest int64) (*segmentView, error) {
+// next reads the segments that a transaction sees after the view v. Filters that are in memory are not read again. It
+// fails unless the newest segment has a number.
+func (x *columnSegments) next(ctx context.Context, tx Tx, v *segmentView, newest int64) (*segmentView, error) {
 	next, same := &segmentView{}, false
 	err := tx.Query(ctx, func(row Row) error {
 		var keys, users entriesIn
@@ -240,7 +241,7 @@ func (v *segmentView) next(ctx context.Context, tx Tx, newest int64) (*segmentVi
 	case same && !slices.Contains(next.keys[:v.withFilters()], byBatches): // else a fail-over lost their blocks
 		next.filters = slices.Clip(v.filters)
 	}
-	if err := next.readFilters(ctx, tx); err != nil {
+	if err := next.readFilters(ctx, tx, x.notes); err != nil {
 		return nil, err
 	}
 	for number := next.withFilters(); number < next.newest; number++ {
@@ -252,20 +253,19 @@ func (v *segmentView) next(ctx context.Context, tx Tx, newest int64) (*segmentVi
 }
 
 // readFilters reads the filters that are not in memory, up to the first segment without one.
-func (v *segmentView) readFilters(ctx context.Context, tx Tx) error {
+func (v *segmentView) readFilters(ctx context.Context, tx Tx, notes *filterNotes) error {
 	const some = 32
 	for next := v.withFilters(); next < v.newest; next += some {
 		err := tx.Query(ctx, func(row Row) error {
-			var number int64
+			var number, checksum int64
 			var stored []byte
-			if err := row.Scan(&number, toBytes{&stored}); err != nil || number != v.withFilters() {
+			if err := row.Scan(&number, &checksum, toBytes{&stored}); err != nil || number != v.withFilters() {
 				return err
 			}
-			f, err := segment.ParseFilter(number, number, stored)
-			v.filters = append(v.filters, f)
-			return err
-		}, `SELECT number, filter FROM segments WHERE number >= ?1 AND number < ?2 AND filter <> '' AND keys <> 1
-			ORDER BY number`, next, next+some)
+			v.filters = append(v.filters, notes.parse(number, number, stored, checksum))
+			return nil
+		}, `SELECT number, checksum, filter FROM segments
+			WHERE number >= ?1 AND number < ?2 AND filter <> '' AND keys <> 1 ORDER BY number`, next, next+some)
 		if err != nil {
 			return err
 		}

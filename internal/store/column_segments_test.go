@@ -30,7 +30,7 @@ func TestSealedKeysLeaveMemory(t *testing.T) {
 // has is not added to what the first one had.
 func TestHistoriesAreNotMixed(t *testing.T) {
 	t.Parallel()
-	x, id := newColumnSegments(), make([]byte, uuidBytes)
+	x, id := newColumnSegments(new(filterNotes)), make([]byte, uuidBytes)
 	batch := func(number, mark int64) rewardBatch {
 		return rewardBatch{batchPoint: batchPoint{number, mark}, keys: make([]byte, hashBytes), ids: id}
 	}
@@ -56,7 +56,7 @@ func TestHistoriesAreNotMixed(t *testing.T) {
 // store is.
 func TestWhoseBatchesAreRead(t *testing.T) {
 	t.Parallel()
-	x, id := newColumnSegments(), make([]byte, uuidBytes)
+	x, id := newColumnSegments(new(filterNotes)), make([]byte, uuidBytes)
 	batch := func(number, mark int64) *rewardBatch {
 		return &rewardBatch{batchPoint: batchPoint{number, mark}, keys: make([]byte, hashBytes), ids: id}
 	}

@@ -260,10 +260,16 @@ func (u *columnUser) readBlocks(
 	return u.tx.Query(ctx, func(row Row) error {
 		var b segment.UserBlock
 		var rows []byte
-		err := row.Scan(toBytes{(*[]byte)(&b)}, toBytes{&rows})
+		var number int64
+		if err := row.Scan(&number, toBytes{(*[]byte)(&b)}, toBytes{&rows}); err != nil {
+			return err
+		}
+		if !b.Sound() {
+			return errBlock("users", number)
+		}
 		b.OfUser(to, user, before, rows)
-		return err
-	}, `SELECT b.entries, CASE g.rows WHEN 1 THEN b.rows ELSE '' END
+		return nil
+	}, `SELECT g.number::bigint, b.entries, CASE g.rows WHEN 1 THEN b.rows ELSE '' END
 		FROM unnest(?1::integer[], ?5::integer[]) AS g (number, rows)
 		CROSS JOIN LATERAL (SELECT first, entries, rows FROM user_blocks WHERE segment = g.number AND first < ?3
 			ORDER BY first DESC LIMIT 1) AS last

@@ -16,8 +16,9 @@ import (
 // number is its rowid, so only SQLite has it. Until an older store is upgraded, indexes of the
 // database find them.
 type rewardIndex struct {
-	ids  *rewards.IDs // are in the order of the numbers
-	size int64        // rewards in a segment
+	ids   *rewards.IDs // are in the order of the numbers
+	notes *filterNotes
+	size  int64 // rewards in a segment
 
 	mu      sync.RWMutex
 	use     indexUse
@@ -35,7 +36,9 @@ const (
 	indexInSegments                 // of SQLite
 )
 
-func newRewardIndex(ids *rewards.IDs) *rewardIndex { return &rewardIndex{ids: ids, size: segment.Size} }
+func newRewardIndex(ids *rewards.IDs, notes *filterNotes) *rewardIndex {
+	return &rewardIndex{ids: ids, notes: notes, size: segment.Size}
+}
 
 // SealEvery sets the number of rewards, and of lots, in a segment. Every process that ever uses the store must
 // set the same. Call it before the first use.
@@ -122,18 +125,17 @@ func (x *rewardIndex) checkSize(ctx context.Context, tx Tx) (sealed int64, err e
 func (x *rewardIndex) loadFilters(ctx context.Context, tx Tx, sealed int64) error {
 	x.filters = nil
 	err := tx.Query(ctx, func(row Row) error {
-		var first, last int64
+		var first, last, checksum int64
 		var stored []byte
-		if err := row.Scan(&first, &last, toBytes{&stored}); err != nil {
+		if err := row.Scan(&first, &last, &checksum, toBytes{&stored}); err != nil {
 			return err
 		}
 		if first != x.sealed() {
 			return errNoFilter(x.sealed())
 		}
-		f, err := segment.ParseFilter(first, last, stored)
-		x.filters = append(x.filters, f)
-		return err
-	}, `SELECT first, last, bits FROM segment_filters ORDER BY first`)
+		x.filters = append(x.filters, x.notes.parse(first, last, stored, checksum))
+		return nil
+	}, `SELECT first, last, checksum, bits FROM segment_filters ORDER BY first`)
 	if err == nil && x.sealed() != sealed {
 		err = errNoFilter(min(sealed, x.sealed()))
 	}

@@ -4,22 +4,32 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"math"
 	"slices"
 
 	"stockrewards/internal/store/segment"
 )
 
-// scanBlock reads a block of a sealed segment (see LAYOUT.md).
-func scanBlock(row Row) (b segment.Block, err error) {
-	err = row.Scan(&b.Place, toBytes{&b.Entries})
-	return b, err
+// scanBlockOf reads a block of keys or of users of a sealed segment (see LAYOUT.md).
+func scanBlockOf(what string) func(Row) (segment.Block, error) {
+	return func(row Row) (b segment.Block, err error) {
+		if err = row.Scan(&b.Place, toBytes{&b.Entries}); err == nil && !b.Sound() {
+			err = errBlock(what, b.Segment())
+		}
+		return b, err
+	}
+}
+
+// errBlock means that a block of a segment cannot be used: what it does not find may be there.
+func errBlock(what string, number int64) error {
+	return fmt.Errorf("store: a block of %s of segment %d is damaged: run `stockrewards audit`", what, number)
 }
 
 // inSealed lists the rewards of a sealed segment whose key has the page's hash, or one that is nearly equal.
 func (p *keyPage) inSealed(ctx context.Context, tx Tx, number int64) (numbers []int64, err error) {
 	first, last := segment.Places(number, p.hash, p.size)
-	err = fetchEach(ctx, tx, scanBlock, func(b segment.Block) error {
+	err = fetchEach(ctx, tx, scanBlockOf("keys"), func(b segment.Block) error {
 		numbers = b.Find(numbers, p.hash, number*p.size+1, math.MaxInt64)
 		return nil
 	}, `SELECT place, entries FROM key_blocks WHERE place BETWEEN ?1 AND ?2`, first, last)
@@ -37,7 +47,7 @@ func (p *userPage) inSealed(ctx context.Context, tx Tx, before, below int64, lim
 	hash, size := userHash(p.user), p.index.size
 	first, last := segment.Places(0, hash, size)
 	_, newest := segment.Places(0, hash, below-2-(before-1)*size) // in the newest of these segments
-	err = fetchEach(ctx, tx, scanBlock, func(b segment.Block) error {
+	err = fetchEach(ctx, tx, scanBlockOf("users"), func(b segment.Block) error {
 		numbers = b.Find(numbers, hash, b.Segment()*size+1, below)
 		if len(numbers) >= limit {
 			return errEnough

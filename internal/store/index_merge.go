@@ -11,8 +11,8 @@ import (
 // few filters: 10 with 10 million rewards, 21 with a billion.
 const mergeWidth = 8
 
-// MergeFilters merges neighboring filters of sealed segments, or makes one of an earlier version again. It reports
-// whether it found any. It may be interrupted and repeated at any time.
+// MergeFilters merges neighboring filters of sealed segments, or makes a filter of an earlier version, or a damaged
+// one, again. It reports whether it found any. It may be interrupted and repeated at any time.
 func (s *Store) MergeFilters(ctx context.Context) (bool, error) {
 	merged, err := s.mergedFilter(ctx)
 	if err != nil || merged == nil {
@@ -28,8 +28,8 @@ func (s *Store) MergeFilters(ctx context.Context) (bool, error) {
 		if err != nil || n == 0 { // another process merged them further
 			return err
 		}
-		_, err = tx.Exec(ctx, `INSERT INTO segment_filters (first, last, bits) VALUES (?1, ?2, ?3)`,
-			merged.First, merged.Last, bits)
+		_, err = tx.Exec(ctx, `INSERT INTO segment_filters (first, last, bits, checksum) VALUES (?1, ?2, ?3, ?4)`,
+			merged.First, merged.Last, bits, segment.Checksum(bits))
 		return err
 	})
 	if err == nil {
@@ -55,17 +55,21 @@ func (s *Store) mergedFilter(ctx context.Context) (*segment.Filter, error) {
 // filterAgain makes the filter of sealed segments from their rewards.
 func (s *Store) filterAgain(ctx context.Context, first, last int64) (*segment.Filter, error) {
 	size := s.index.size
-	made := segment.NewMerged(first, last, int(size))
+	made, found := segment.NewMerged(first, last, int(size)), int64(0)
 	for number := first * size; number < (last+1)*size; number += upgradeRead {
 		err := s.engine.Read(ctx, func(ctx context.Context, tx Tx) error {
 			return fetchEach(ctx, tx, scanEntry, func(e entry) error {
 				made.Add((e.number-1)/size, e.key)
+				found++
 				return nil
 			}, entries+` AND rowid < ?2`, number+1, min(number+upgradeRead, (last+1)*size)+1)
 		})
 		if err != nil {
 			return nil, err
 		}
+	}
+	if found != made.Width()*size {
+		return nil, errGap
 	}
 	return made, nil
 }

@@ -90,8 +90,9 @@ func markSealed(ctx context.Context, tx Tx, full *segment.Tail, filter *segment.
 	if err != nil {
 		return err
 	}
-	_, err = tx.Exec(ctx, `INSERT INTO segment_filters (first, last, bits) SELECT ?1, ?1, ?2
-		WHERE NOT EXISTS (SELECT 1 FROM segment_filters WHERE first <= ?1 AND last >= ?1)`, filter.First, bits)
+	_, err = tx.Exec(ctx, `INSERT INTO segment_filters (first, last, bits, checksum) SELECT ?1, ?1, ?2, ?3
+		WHERE NOT EXISTS (SELECT 1 FROM segment_filters WHERE first <= ?1 AND last >= ?1)`, filter.First, bits,
+		segment.Checksum(bits))
 	return err
 }
 

@@ -205,10 +205,13 @@ type sealedPart struct {
 func sealedLots(ctx context.Context, tx Tx, user, until, before int64, enough int) (part sealedPart, err error) {
 	part.before = before
 	err = tx.Query(ctx, func(row Row) error {
-		var number, latest int64
+		var number, latest, first int64
 		var entries []byte
-		if err := row.Scan(&number, &latest, toBytes{&entries}); err != nil {
+		if err := row.Scan(&number, &latest, &first, toBytes{&entries}); err != nil {
 			return err
+		}
+		if !segment.Lots(entries).Sound(first) {
+			return errBlock("lots", number)
 		}
 		if number < part.before && len(part.places) >= enough {
 			part.more, part.latest = true, latest
@@ -226,7 +229,7 @@ func sealedLots(ctx context.Context, tx Tx, user, until, before int64, enough in
 
 // sealedBlocks are the blocks that may have lots of the user ?1, of segments before ?2 that have some until ?3. They
 // are the last block that begins with a user before, and those that begin with the user.
-const sealedBlocks = `SELECT s.number, s.latest, b.entries FROM lot_segments s CROSS JOIN lot_blocks b
+const sealedBlocks = `SELECT s.number, s.latest, b.first_user, b.entries FROM lot_segments s CROSS JOIN lot_blocks b
 		WHERE s.number < ?2 AND s.earliest <= ?3 AND b.segment = s.number AND b.first_user <= ?1
 		AND b.first_user >= coalesce((SELECT max(p.first_user) FROM lot_blocks p
 			WHERE p.segment = s.number AND p.first_user < ?1), ?1)

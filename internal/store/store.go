@@ -38,6 +38,8 @@ type Store struct {
 
 	keysUnread atomic.Bool // the last look-up of a key failed
 
+	filters *filterNotes
+
 	index *rewardIndex // over SQLite
 
 	segments *columnSegments // over PostgreSQL
@@ -60,13 +62,14 @@ type Store struct {
 
 // New returns the store of an open engine. Runs with the same clock and randomness are the same.
 func New(ctx context.Context, engine Engine, now func() time.Time, random io.Reader) (*Store, error) {
-	ids := rewards.NewIDs(now, random)
+	ids, filters := rewards.NewIDs(now, random), new(filterNotes)
 	s := &Store{
 		engine: &watched{Engine: engine, now: now, pacer: newPacer(engine), patience: newPatience()},
 		ids:    ids, now: now, random: random,
 		guard: func(time.Time) error { return nil },
-		known: newKnownUsers(), held: newHoldingCache(engine), shared: newSharedHoldings(), index: newRewardIndex(ids),
-		segments: newColumnSegments(), lots: newLotIndex(), timeline: `''`, clock: now,
+		known: newKnownUsers(), held: newHoldingCache(engine), shared: newSharedHoldings(), filters: filters,
+		index: newRewardIndex(ids, filters), segments: newColumnSegments(filters), lots: newLotIndex(),
+		timeline: `''`, clock: now,
 		checkLeader: func() error { return nil },
 	}
 	if t, ok := engine.(interface{ Timeline() string }); ok {

@@ -12,7 +12,7 @@ import (
 )
 
 // postgresVersion is the version of PostgreSQL's migrations that the queries are written for.
-const postgresVersion = 36
+const postgresVersion = 37
 
 // The limits of a connection. An audit may take hours.
 const (

@@ -14,7 +14,7 @@ import (
 )
 
 // sqliteVersion is the version of SQLite's migrations that the queries are written for.
-const sqliteVersion = 27
+const sqliteVersion = 28
 
 // SQLite is a store in an SQLite file, on one read-only connection. `serve` may run. Its
 // queries see the snapshot of the moment it was opened; until Close the write-ahead log

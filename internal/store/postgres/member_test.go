@@ -19,7 +19,7 @@ const toVersion27 = `create table old as select m.place, m.amount, p.rest, p.sha
 	drop index if exists rewards_by_user; drop function user_entry; create index rewards_by_user on rewards (segment, user_id, id);
 	create unique index rewards_by_key on rewards (reward_key(segment, app_id, idempotency_key)); drop function drop_reward_indexes;
 	drop view readable.reward_batches, readable.key_blocks, readable.user_blocks; drop table reward_batches, key_blocks, user_blocks;
-	alter table segments drop column size, drop column keys, drop column users, drop column page, drop column file;
+	alter table segments drop column size, drop column keys, drop column users, drop column page, drop column file, drop column checksum;
 	create view readable.segments as select number, mark, octet_length(filter) as filter_bytes from segments;
 	delete from goose_db_version where version_id > 27`
 

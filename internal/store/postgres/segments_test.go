@@ -20,7 +20,7 @@ const toVersion31 = `create unique index rewards_by_key on rewards (reward_key(s
 	create index rewards_by_user on rewards (user_entry(segment, user_id), substring(id from 1 for 6));
 	drop function drop_reward_indexes;
 	drop view readable.reward_batches, readable.key_blocks, readable.user_blocks, readable.segments;
-	drop table reward_batches, key_blocks, user_blocks; alter table segments drop column keys, drop column users, drop column page, drop column file;
+	drop table reward_batches, key_blocks, user_blocks; alter table segments drop column keys, drop column users, drop column page, drop column file, drop column checksum;
 	create view readable.segments as select number, mark, octet_length(filter) as filter_bytes, size from segments;
 	delete from goose_db_version where version_id > 31`
 

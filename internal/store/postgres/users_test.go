@@ -19,7 +19,7 @@ import (
 const toVersion32 = `create index rewards_by_user on rewards (user_entry(segment, user_id), substring(id from 1 for 6));
 	drop function drop_reward_indexes; create function drop_key_index() returns bigint language sql return 1;
 	drop view readable.reward_batches, readable.key_blocks, readable.user_blocks, readable.segments;
-	drop table user_blocks; alter table key_blocks drop column rows; alter table segments drop column users, drop column page, drop column file; alter table reward_batches drop column users;
+	drop table user_blocks; alter table key_blocks drop column rows; alter table segments drop column users, drop column page, drop column file, drop column checksum; alter table reward_batches drop column users;
 	create view readable.reward_batches as select number, mark, segment, keys::text, ids::text from reward_batches;
 	create view readable.key_blocks as select place, encode(entries, 'hex') as entries from key_blocks;
 	create view readable.segments as select number, mark, octet_length(filter) as filter_bytes, size, keys::text

@@ -79,6 +79,27 @@ func Blocks(number int64, entries []Entry) (blocks []Block) {
 	return blocks
 }
 
+// Sound reports whether the block has whole entries in their order, whose hashes begin alike, and the place of the
+// first one. Damage of the disk breaks this, mostly: an entry would be missed.
+func (b *Block) Sound() bool {
+	if len(b.Entries) == 0 || len(b.Entries)%entryBytes != 0 {
+		return false
+	}
+	before := Entry(binary.BigEndian.Uint64(b.Entries))
+	group := before.group()
+	if place(b.Segment(), before) != b.Place {
+		return false
+	}
+	for at := entryBytes; at < len(b.Entries); at += entryBytes {
+		e := Entry(binary.BigEndian.Uint64(b.Entries[at:]))
+		if e <= before || e.group() != group {
+			return false
+		}
+		before = e
+	}
+	return true
+}
+
 // Find appends the numbers below a bound of the rewards whose entries have a hash, newest first. first is the number
 // of the segment's first reward.
 func (b *Block) Find(numbers []int64, hash, first, below int64) []int64 {

@@ -1,6 +1,8 @@
 package segment_test
 
 import (
+	"bytes"
+	"encoding/binary"
 	"math"
 	"math/rand/v2"
 	"slices"
@@ -61,4 +63,80 @@ func alike(entries []entry, hash int64) []entry {
 		}
 	}
 	return list
+}
+
+// TestDamagedBlocks: blocks of true entries are sound, and a block of which a part is zeroed, 0xFF, of another block or
+// gone is not.
+func TestDamagedBlocks(t *testing.T) {
+	t.Parallel()
+	const size = 1 << 17
+	random := rand.New(rand.NewPCG(3, 0))
+	tail, recent := segment.NewTail(1), segment.NewRecent(3)
+	for i := range size {
+		key, user := int64(random.Uint64()), int64(random.Uint64())
+		if i%5 == 0 {
+			user = 7 // more than a block has
+		}
+		tail.Add(key, user)
+		if i < 3000 {
+			var id segment.ID
+			binary.BigEndian.PutUint64(id[:], uint64(1<<40+i)<<16)
+			recent.Add(key>>(i%2*24), id) // half of them in a few blocks
+			recent.AddUser(segment.NewUserPart(user))
+		}
+	}
+	for what, list := range map[string][]segment.Block{
+		"keys": segment.Blocks(2, tail.Keys()), "users": segment.Blocks(2, tail.Users()),
+	} {
+		for i := 1; i < len(list); i += 97 {
+			if b := list[i]; len(b.Entries) > 8 {
+				wantSound(t, what, b.Entries, list[i-1].Entries, 8, func(entries []byte) bool {
+					return (&segment.Block{Place: b.Place, Entries: entries}).Sound()
+				})
+			}
+			if b := list[i]; (&segment.Block{Place: b.Place + 1, Entries: b.Entries}).Sound() {
+				t.Fatalf("%s: a block is sound at another place", what)
+			}
+		}
+	}
+	blocks := recent.Blocks()
+	for i := range blocks {
+		wantSound(t, "ids by keys", blocks[i].Entries, blocks[max(0, i-1)].Entries, 22, func(entries []byte) bool {
+			return (&segment.Block{Place: blocks[i].Place, Entries: entries}).SoundIDs()
+		})
+	}
+	users := recent.Users()
+	for i := range users {
+		wantSound(t, "ids by users", users[i], users[max(0, i-1)], 22, func(entries []byte) bool {
+			return segment.UserBlock(entries).Sound()
+		})
+	}
+}
+
+// wantSound damages a block of entries of a length from each of them on, but not the first one. foreign is a block before
+// it.
+func wantSound(t *testing.T, what string, entries, foreign []byte, length int, sound func([]byte) bool) {
+	t.Helper()
+	if !sound(entries) {
+		t.Fatalf("%s: a true block of %d bytes is not sound", what, len(entries))
+	}
+	for from := length; from+length < len(entries); from += length {
+		for name, damage := range map[string]func([]byte) []byte{
+			"zeroed": func(b []byte) []byte {
+				clear(b[from:])
+				return b
+			},
+			"0xFF":    func(b []byte) []byte { return append(b[:from], bytes.Repeat([]byte{0xFF}, len(b)-from)...) },
+			"foreign": func(b []byte) []byte { return append(b[:from], foreign...) },
+			"again":   func(b []byte) []byte { return append(b[:from], b[from-length:]...) },
+			"cut":     func(b []byte) []byte { return b[:from+1] },
+		} {
+			if sound(damage(bytes.Clone(entries))) {
+				t.Fatalf("%s: a block of %d bytes is sound, %s from %d on", what, len(entries), name, from)
+			}
+		}
+	}
+	if sound(nil) {
+		t.Errorf("%s: an empty block is sound", what)
+	}
 }

@@ -3,6 +3,7 @@ package segment
 import (
 	"encoding/binary"
 	"fmt"
+	"hash/crc32"
 	"math/bits"
 
 	"github.com/bits-and-blooms/bloom/v3"
@@ -29,6 +30,7 @@ type Filter struct {
 	together *bloom.BloomFilter // of one segment, or of several together, as versions before 24 merged them
 	side     []byte             // for each location a bit of each segment; nil: together has the bits
 	size     uint64             // number of locations
+	unknown  bool               // the stored filter was damaged: each segment may have any key
 }
 
 // NewFilter returns an empty filter for a number of keys of a segment.
@@ -49,10 +51,20 @@ func NewMerged(first, last int64, keys int) *Filter {
 	return f
 }
 
-// Alike reports whether filters have equal numbers of segments and of locations.
+// Unknown returns a filter in the place of a damaged one: any of its segments may have a key. It is never stored.
+func Unknown(first, last int64) *Filter {
+	all := bloom.New(1, probes)
+	all.BitSet().Set(0)
+	return &Filter{First: first, Last: last, together: all, unknown: true}
+}
+
+// Known reports whether the filter says anything, as those that Unknown returns do not.
+func (f *Filter) Known() bool { return !f.unknown }
+
+// Alike reports whether filters can be merged: they are known, with equal numbers of segments and of locations.
 func Alike(filters []*Filter) bool {
 	for _, f := range filters {
-		if f.Width() != filters[0].Width() || f.locations() != filters[0].locations() {
+		if f.unknown || f.Width() != filters[0].Width() || f.locations() != filters[0].locations() {
 			return false
 		}
 	}
@@ -114,10 +126,22 @@ const byteBits, wordBits, wordBytes = 8, 64, 8
 // stride is the number of bytes of a location.
 func (f *Filter) stride() uint64 { return uint64(f.Width()) / byteBits }
 
-// ParseFilter returns a filter as Bytes stored it.
-func ParseFilter(first, last int64, stored []byte) (*Filter, error) {
+// Unchecked is the checksum of a filter that an earlier version stored: it is not known yet. Neither zeroed nor 0xFF
+// bytes in its place look like it.
+const Unchecked = 1
+
+// Checksum returns the CRC-32C of a filter as Bytes returns it. It is never Unchecked.
+func Checksum(stored []byte) int64 {
+	return 1<<32 | int64(crc32.Checksum(stored, crc32.MakeTable(crc32.Castagnoli)))
+}
+
+// ParseFilter returns a filter as Bytes stored it. It fails when the checksum is another one and not Unchecked.
+func ParseFilter(first, last int64, stored []byte, checksum int64) (*Filter, error) {
 	f := &Filter{First: first, Last: last}
 	wrong := f.checkShape(stored)
+	if checksum != Unchecked && checksum != Checksum(stored) {
+		wrong = "its bytes have another checksum"
+	}
 	if wrong == "" && f.side == nil {
 		f.together = new(bloom.BloomFilter)
 		if err := f.together.UnmarshalBinary(stored); err != nil {

@@ -43,7 +43,7 @@ func TestFilter(t *testing.T) {
 	for _, n := range []int{0, 1, 2, 1000, 20_000} {
 		keys := hashesOf(1, n)
 		f := filterOf(3, keys)
-		read, err := segment.ParseFilter(3, 3, stored(t, f))
+		read, err := segment.ParseFilter(3, 3, stored(t, f), segment.Unchecked)
 		if err != nil || read.First != 3 || read.Last != 3 || read.Outdated(n) || !read.Outdated(n+1) && n > 0 {
 			t.Fatalf("%d keys: got %+v, %v", n, read, err)
 		}
@@ -92,7 +92,7 @@ func TestMergedFilter(t *testing.T) {
 				f.Add(first+number, k)
 			}
 		}
-		read, err := segment.ParseFilter(f.First, f.Last, stored(t, f))
+		read, err := segment.ParseFilter(f.First, f.Last, stored(t, f), segment.Unchecked)
 		if err != nil || read.Width() != width || read.Outdated(each) {
 			t.Fatalf("%d segments: got %d, %v", width, read.Width(), err)
 		}
@@ -121,7 +121,7 @@ func TestMergedFilter(t *testing.T) {
 func TestFilterOfSegmentsTogether(t *testing.T) {
 	t.Parallel()
 	keys := hashesOf(1, 80)
-	read, err := segment.ParseFilter(8, 15, stored(t, filterOf(8, keys)))
+	read, err := segment.ParseFilter(8, 15, stored(t, filterOf(8, keys)), segment.Unchecked)
 	if err != nil || !read.Outdated(10) {
 		t.Fatalf("got %+v, %v", read, err)
 	}
@@ -147,9 +147,48 @@ func TestDamagedFilter(t *testing.T) {
 		"0 bits": with(0, 0), "fewer bits": with(0, 159), "more bits": with(0, 1<<63), "7 probes": with(1, 7),
 		"fewer stored bits": with(2, 64), "more stored bits": with(2, 1<<63), "all stored bits": with(2, 1<<64-1),
 	} {
-		if _, err := segment.ParseFilter(0, 0, damaged); err == nil {
+		if _, err := segment.ParseFilter(0, 0, damaged, segment.Unchecked); err == nil {
 			t.Errorf("%s: no error", what)
 		}
+	}
+}
+
+// TestChecksum refuses a filter of which a byte changed, unless its checksum is not known.
+func TestChecksum(t *testing.T) {
+	t.Parallel()
+	whole := stored(t, filterOf(0, hashesOf(1, 1000)))
+	sum := segment.Checksum(whole)
+	if _, err := segment.ParseFilter(0, 0, whole, sum); err != nil {
+		t.Fatal(err)
+	}
+	for at := 24; at < len(whole); at++ {
+		damaged := bytes.Clone(whole)
+		damaged[at] ^= 4
+		if _, err := segment.ParseFilter(0, 0, damaged, sum); err == nil {
+			t.Fatalf("no error after byte %d changed", at)
+		}
+	}
+	for _, other := range []int64{0, -1, sum ^ 1} {
+		if _, err := segment.ParseFilter(0, 0, whole, other); err == nil {
+			t.Errorf("no error with the checksum %d", other)
+		}
+	}
+}
+
+// TestUnknownFilter: each of its segments may have any key, and it is not merged.
+func TestUnknownFilter(t *testing.T) {
+	t.Parallel()
+	unknown := segment.Unknown(8, 15)
+	for _, k := range hashesOf(1, 10) {
+		if got := candidates(unknown, k); !slices.Equal(got, []int64{15, 14, 13, 12, 11, 10, 9, 8}) {
+			t.Fatalf("found %v, want all segments", got)
+		}
+	}
+	if unknown.Known() || !unknown.Outdated(1) || segment.Alike([]*segment.Filter{unknown, segment.Unknown(16, 23)}) {
+		t.Error("it is merged, or not made again")
+	}
+	if known := filterOf(8, nil); !known.Known() {
+		t.Error("a filter is unknown")
 	}
 }
 
@@ -162,7 +201,7 @@ func TestDamagedMergedFilter(t *testing.T) {
 		binary.BigEndian.PutUint64(b[8*word:], number)
 		return b
 	}
-	if _, err := segment.ParseFilter(8, 15, whole); err != nil {
+	if _, err := segment.ParseFilter(8, 15, whole, segment.Unchecked); err != nil {
 		t.Fatal(err)
 	}
 	for what, damaged := range map[string][]byte{
@@ -170,11 +209,11 @@ func TestDamagedMergedFilter(t *testing.T) {
 		"no locations": with(0, 0), "fewer locations": with(0, 152), "more locations": with(0, 1<<40),
 		"all locations": with(0, 1<<64-1), "7 probes": with(1, 7), "no segments": with(2, 0), "64 segments": with(2, 64),
 	} {
-		if _, err := segment.ParseFilter(8, 15, damaged); err == nil {
+		if _, err := segment.ParseFilter(8, 15, damaged, segment.Unchecked); err == nil {
 			t.Errorf("%s: no error", what)
 		}
 	}
-	if _, err := segment.ParseFilter(8, 14, whole); err == nil {
+	if _, err := segment.ParseFilter(8, 14, whole, segment.Unchecked); err == nil {
 		t.Error("of seven segments: no error")
 	}
 }

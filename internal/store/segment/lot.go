@@ -1,6 +1,7 @@
 package segment
 
 import (
+	"bytes"
 	"cmp"
 	"encoding/binary"
 	"slices"
@@ -57,6 +58,19 @@ func (l Lots) All() []Lot {
 		list[i] = l.At(i)
 	}
 	return list
+}
+
+// Sound reports whether they are whole lots in their order, from a user on. Damage of the disk breaks this, mostly.
+func (l Lots) Sound(first int64) bool {
+	if len(l) == 0 || len(l)%lotBytes != 0 || l.user(0) != first {
+		return false
+	}
+	for at := lotBytes; at < len(l); at += lotBytes {
+		if bytes.Compare(l[at:at+lotBytes], l[at-lotBytes:at]) <= 0 {
+			return false
+		}
+	}
+	return true
 }
 
 // Places are the places of a user's lots, in order.

@@ -30,6 +30,11 @@ func TestBlocksOfLots(t *testing.T) {
 			t.Errorf("a block of %d", b.Len())
 		}
 		again = append(again, b...)
+		first := b.At(0).User
+		wantSound(t, "lots", b, lots, 12, func(entries []byte) bool { return segment.Lots(entries).Sound(first) })
+		if b.Sound(first + 1) {
+			t.Error("a block is sound that begins with another user")
+		}
 		for _, user := range []int64{0, 1, 7, 8, 9, most} {
 			found[user] = append(found[user], b.Places(user)...)
 		}

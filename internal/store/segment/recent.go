@@ -149,6 +149,26 @@ func (b *Block) isBefore(start []byte) bool {
 // KeyPlace is the place of a block of a segment that begins with a hash.
 func KeyPlace(segment, hash int64) int64 { return segment<<32 | int64(uint64(hash)>>32) }
 
+// SoundIDs is Sound for the entries of IDBlocks. Those with equal parts of hashes may be in any order.
+func (b *Block) SoundIDs() bool {
+	if len(b.Entries) == 0 || len(b.Entries)%IDEntryBytes != 0 ||
+		uint32(b.Place) != binary.BigEndian.Uint32(b.Entries) {
+		return false
+	}
+	before := make([]byte, IDEntryBytes)
+	for entry := range slices.Chunk(b.Entries, IDEntryBytes) {
+		if bytes.Compare(entry[:partBytes], before[:partBytes]) < 0 || bytes.Equal(entry, before) ||
+			ID(entry[partBytes:]).isTooLate() {
+			return false
+		}
+		before = entry
+	}
+	return true
+}
+
+// isTooLate reports whether an id is from after the year 10,800, as one of 0xFF bytes.
+func (id ID) isTooLate() bool { return id[0] == 0xFF }
+
 // IDs appends the rewards whose key may have a hash. Another key may have the same 6 bytes: whoever reads a reward
 // compares it.
 func (b *Block) IDs(ids []ID, hash int64) []ID {

@@ -61,6 +61,21 @@ func UserBlocks(entries []UserEntry) (blocks []UserBlock) {
 // First is the first entry of the block.
 func (b UserBlock) First() []byte { return b[:min(len(b), UserEntryBytes)] }
 
+// Sound reports whether the block has whole entries in their order. Damage of the disk breaks this, mostly.
+func (b UserBlock) Sound() bool {
+	if len(b) == 0 || len(b)%UserEntryBytes != 0 {
+		return false
+	}
+	var before []byte
+	for entry := range slices.Chunk(b, UserEntryBytes) {
+		if bytes.Compare(entry, before) <= 0 || ID(entry[userPartBytes:]).isTooLate() {
+			return false
+		}
+		before = entry
+	}
+	return true
+}
+
 // OfUser adds a user's rewards before an id. rows are those of the block's rewards, if they are known.
 func (b UserBlock) OfUser(to *Newest, user UserPart, before ID, rows []byte) {
 	part := user.Append(nil)

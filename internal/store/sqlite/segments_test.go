@@ -134,7 +134,6 @@ func TestDamagedSegmentsAreRefused(t *testing.T) {
 	for what, statement := range map[string]string{
 		"a filter gone":            `DELETE FROM segment_filters WHERE first = 0`,
 		"the newest filter gone":   `DELETE FROM segment_filters WHERE first = (SELECT max(first) FROM segment_filters)`,
-		"an empty filter":          `UPDATE segment_filters SET bits = x'' WHERE first = 1`,
 		"another size of segments": `UPDATE segments SET last_reward = last_reward + 1`,
 		"a reward gone":            `DELETE FROM rewards WHERE rowid = (SELECT max(rowid) - 1 FROM rewards)`,
 	} {

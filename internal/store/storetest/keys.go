@@ -15,6 +15,11 @@ func keyContract() map[string]func(*testing.T, *World) {
 		"KeysOfAnOlderStore": testKeysOfAnOlderStore,
 		"KeysOfBudgets":      testKeysOfBudgets,
 		"KeysOfTwoProcesses": testKeysOfTwoProcesses,
+
+		"DamagedFilters":          testDamagedFilters,
+		"DamagedBlocksOfKeys":     testDamagedBlocksOfKeys,
+		"DamagedBlocksOfUsers":    testDamagedBlocksOfUsers,
+		"ChecksumsOfAnOlderStore": testChecksumsOfAnOlderStore,
 	}
 }
 

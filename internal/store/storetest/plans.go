@@ -113,6 +113,7 @@ func keyExceptions() []exception {
 		{"SELECT app_id, idempotency_key, id, reward_key(segment, app_id, idempotency_key) AS key", "", once},
 		{"SELECT count(*) FROM rewards WHERE reward_key(", "", once},
 		{"SELECT k.number, g.keys::bigint", "Seq Scan", noIndex},
+		{"SELECT app_id, idempotency_key FROM rewards WHERE segment = ?1", "", "a damaged filter is made again, once"},
 		{"SELECT id, tidsend(ctid) FROM rewards WHERE ctid >= ?1", "Tid Range Scan", "1,024 pages, when a segment is sealed"},
 		{"FROM rewards WHERE user_entry(segment, user_id) >= ?1", "", once},
 		{"SELECT of_id FROM (SELECT CASE WHEN ?2 < s.until", "allocations_pkey", "the LIMIT is met by the first row of the key"},
