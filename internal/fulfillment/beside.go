@@ -89,7 +89,8 @@ func (w *Worker) addOpen(a rewards.Action, stock, target rewards.Asset, p *prepa
 // addOrder adds that another action of the stocks may have to come first, or was applied before this one although the
 // broker did it after. The broker's positions are not what this one makes.
 func (w *Worker) addOrder(
-	ctx context.Context, a rewards.Action, at stakes, stock, target rewards.Asset, p *prepared, clock rewards.MarketClock,
+	ctx context.Context, a rewards.Action, at stakes, stock, target rewards.Asset, p *prepared,
+	clock rewards.MarketClock,
 ) error {
 	redone := p.standing.Undo.Number > 0
 	if by, found := a.Misplaced(p.others); found && p.standing.Overtook == "" && !p.standing.Beside && !redone {

@@ -23,8 +23,8 @@ type Standing struct {
 	Overtook  string // what to do about a later action that was applied already; "": nothing
 	InCash    bool   // the broker has booked the shares that the action gives, and paid all of them in cash
 
-	// Others is what other actions of the same day or later do to these stocks, as far as they are due. After an outage,
-	// a jump of the clock, or when a stock has two on one day, the broker's positions show several.
+	// Others is what other actions of the same day or later do to these stocks, as far as they are due. After an
+	// outage, a jump of the clock, or when a stock has two on one day, the broker's positions show several.
 	Others []Impact
 
 	Beside bool // another action of these stocks is open, and the positions may show it
