@@ -17,7 +17,7 @@ func (s *Store) SealSegment(ctx context.Context) (more bool, err error) {
 	if more, err = s.sealRewards(ctx); more || err != nil {
 		return more, err
 	}
-	if err = s.storeChecksums(ctx); err != nil {
+	if err := s.storeChecksums(ctx); err != nil {
 		return false, err
 	}
 	return s.sealLots(ctx)
