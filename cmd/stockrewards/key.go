@@ -138,8 +138,8 @@ func (c *keyRevoke) Run(ctx context.Context) error {
 		}
 		endpoints, err := s.EndpointsOfKey(ctx, id)
 		if len(endpoints) > 0 {
-			fsayf(os.Stderr, "the app has webhook endpoints, which outlive the key; if it leaked, see `stockrewards webhook "+
-				"list`: whoever had the key could add some and replace their secrets\n")
+			fsayf(os.Stderr, "the app has webhook endpoints, which outlive the key; if it leaked, see "+
+				"`stockrewards webhook list`: whoever had the key could add some and replace their secrets\n")
 		}
 		return err
 	})

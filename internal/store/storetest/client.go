@@ -71,6 +71,12 @@ func testKeyRotation(t *testing.T, w *World) {
 	}
 	check(t, w.RevokeKey(t.Context(), old.ID))
 	check(t, w.RevokeKey(t.Context(), old.ID))
+	outlives := w.endpoint(t, old.AppID)
+	endpoints, err := w.EndpointsOfKey(t.Context(), old.ID)
+	check(t, err)
+	if len(endpoints) != 1 || endpoints[0].ID != outlives.ID {
+		t.Errorf("endpoints that outlive a key: %+v, want %s", endpoints, outlives.ID)
+	}
 	got, _, err = w.AppByKey(t.Context(), rewards.HashKey("old"))
 	check(t, err)
 	if got.ValidAt(w.Now()) || got.ValidAt(w.Now().Add(-time.Hour)) {
