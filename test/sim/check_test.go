@@ -213,6 +213,7 @@ func (w *world) audit() {
 
 // hledger exports our books with the brokerage's positions and has hledger check them.
 func (l *lab) hledger() {
+	time.Sleep(time.Millisecond) // an order that ended at this moment counts as under way
 	asked := time.Now()
 	positions, err := l.operator.Positions(l.t.Context())
 	l.check(err)
