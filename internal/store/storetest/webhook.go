@@ -20,6 +20,7 @@ func webhookContract() map[string]func(*testing.T, *World) {
 		"WebhookShards":     testShards,
 		"WebhookFence":      testWebhookFence,
 		"WebhookMeanwhile":  testChangedMeanwhile,
+		"WebhookSuspended":  testSuspendedEndpoints,
 		"WebhookSecrets":    testReseal,
 		"WebhookOperator":   testWebhookOperator,
 	}
@@ -80,16 +81,6 @@ func testEndpoints(t *testing.T, w *World) {
 	check(t, w.DeleteWebhookEndpoint(ctx, w.App.ID, e.ID))
 	wantCode(t, w.DeleteWebhookEndpoint(ctx, w.App.ID, e.ID), rewards.CodeNotFound)
 	wantEqual(t, "all endpoints", rewards.MaxWebhookEndpoints-1, len(read(t, w.AllWebhookEndpoints)))
-	changes := read(t, w.WebhookChanges)
-	for suspended, want := range map[bool]int{true: 0, false: rewards.MaxWebhookEndpoints - 1} {
-		check(t, failure(w.SetSuspended(ctx, w.App.Name, suspended)))
-		wantEqual(t, fmt.Sprint("endpoints that are sent to, suspended: ", suspended), want, len(read(t, w.SendingEndpoints)))
-		if changes == read(t, w.WebhookChanges) {
-			t.Error("nobody learns that the app was suspended or resumed")
-		}
-		changes = read(t, w.WebhookChanges)
-	}
-	check(t, failure(w.SetSuspended(ctx, w.App.Name, false)))
 	heads := read(t, w.NewestEvents)
 	wantEqual(t, "the app's newest event", read(t, w.NewestEvent), heads[w.App.ID])
 }

@@ -1,6 +1,7 @@
 package storetest
 
 import (
+	"fmt"
 	"testing"
 	"time"
 
@@ -53,4 +54,20 @@ func testChangedMeanwhile(t *testing.T, w *World) {
 		t.Errorf("when it was deleted: stale %v, error %v", stale, err)
 	}
 	wantEqual(t, "deliveries of a deleted endpoint", 0, w.countDeliveries(t, e))
+}
+
+// Nothing is sent to the endpoints of a suspended app, and the processes that send learn of it.
+func testSuspendedEndpoints(t *testing.T, w *World) {
+	w.endpoint(t, w.App.ID)
+	w.endpoint(t, w.NewApp(t, "second").ID)
+	changes := read(t, w.WebhookChanges)
+	for _, suspended := range []bool{true, false} {
+		check(t, failure(w.SetSuspended(t.Context(), w.App.Name, suspended)))
+		want := map[bool]int{true: 1, false: 2}[suspended]
+		wantEqual(t, fmt.Sprint("endpoints that are sent to, suspended: ", suspended), want, len(read(t, w.SendingEndpoints)))
+		before := changes
+		if changes = read(t, w.WebhookChanges); changes == before {
+			t.Error("nobody learns that the app was suspended or resumed")
+		}
+	}
 }
