@@ -27,9 +27,12 @@ func suffixes() []string {
 func Prepare(path string) (target string, err error) {
 	target, err = filepath.EvalSymlinks(path)
 	if errors.Is(err, fs.ErrNotExist) {
-		if _, err := os.Lstat(path); err == nil {
+		switch info, err := os.Lstat(path); {
+		case err == nil && info.Mode()&fs.ModeSymlink != 0:
 			return "", fmt.Errorf("cannot open %s: it is a symbolic link to a missing file; "+
 				"point it to a database or remove it", path)
+		case err == nil: // another process has just made it
+			return Prepare(path)
 		}
 		return path, cmp.Or(checkMoved(path), checkLog(path))
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"path/filepath"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -19,11 +20,11 @@ func TestWaitingForTheSchema(t *testing.T) {
 	check(t, err)
 	synctest.Test(t, func(t *testing.T) {
 		t.Helper()
-		notices := 0
+		var notices atomic.Int32
 		begin := func(ctx context.Context) <-chan error {
 			done := make(chan error, 1)
 			go func() {
-				e, err := sqlite.Open(ctx, path, sqlite.Options{Waiting: func() { notices++ }})
+				e, err := sqlite.Open(ctx, path, sqlite.Options{Waiting: func() { notices.Add(1) }})
 				if err == nil {
 					err = e.Close()
 				}
@@ -33,11 +34,11 @@ func TestWaitingForTheSchema(t *testing.T) {
 		}
 		ctx, cancel := context.WithCancel(t.Context())
 		ended := begin(ctx)
-		for _, want := range []int{0, 1, 1} {
+		for _, want := range []int32{0, 1, 1} {
 			time.Sleep(1500 * time.Millisecond)
 			synctest.Wait()
-			if notices != want {
-				t.Errorf("it said %d times that it waits, want %d", notices, want)
+			if said := notices.Load(); said != want {
+				t.Errorf("it said %d times that it waits, want %d", said, want)
 			}
 		}
 		cancel()
@@ -49,8 +50,8 @@ func TestWaitingForTheSchema(t *testing.T) {
 		synctest.Wait()
 		check(t, unlock())
 		check(t, <-opened)
-		if notices != 1 {
-			t.Errorf("%d notices, want none for a second", notices-1)
+		if said := notices.Load(); said != 1 {
+			t.Errorf("%d notices, want none for a second", said-1)
 		}
 	})
 }
