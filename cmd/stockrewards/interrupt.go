@@ -8,14 +8,12 @@ import (
 	"syscall"
 )
 
-// stopSignals are the signals that end a command in order. SIGHUP and SIGINT stay ignored if they were when the program
-// started, as nohup and a script's background job expect.
+// stopSignals are the signals that end a command in order. SIGHUP stays ignored if it was when the program started, as
+// nohup wants.
 func stopSignals() []os.Signal {
-	list := []os.Signal{syscall.SIGTERM}
-	for _, s := range []os.Signal{os.Interrupt, syscall.SIGHUP} {
-		if !signal.Ignored(s) {
-			list = append(list, s)
-		}
+	list := []os.Signal{syscall.SIGTERM, os.Interrupt, syscall.SIGHUP}
+	if signal.Ignored(syscall.SIGHUP) {
+		list = list[:len(list)-1]
 	}
 	return list
 }

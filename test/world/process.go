@@ -6,6 +6,7 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"os/signal"
 	"path/filepath"
 	"regexp"
 	"syscall"
@@ -15,6 +16,9 @@ import (
 
 // Run builds the program into binary, runs the tests of a package, and returns their status.
 func Run(m *testing.M, binary *string) int {
+	if signal.Ignored(syscall.SIGHUP) { // under nohup: what the tests start must not ignore it
+		signal.Notify(make(chan os.Signal, 1), syscall.SIGHUP)
+	}
 	folder, err := os.MkdirTemp("", "stockrewards-test")
 	if err == nil {
 		defer os.RemoveAll(folder)
