@@ -56,7 +56,8 @@ func testChangedMeanwhile(t *testing.T, w *World) {
 	wantEqual(t, "deliveries of a deleted endpoint", 0, w.countDeliveries(t, e))
 }
 
-// Nothing is sent to the endpoints of a suspended app, and the processes that send learn of it.
+// testSuspendedEndpoints checks that nothing is sent to the endpoints of a suspended app, and that the processes that
+// send learn of it.
 func testSuspendedEndpoints(t *testing.T, w *World) {
 	w.endpoint(t, w.App.ID)
 	w.endpoint(t, w.NewApp(t, "second").ID)
