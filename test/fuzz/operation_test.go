@@ -90,17 +90,19 @@ type shop struct {
 	names *strings.Replacer
 }
 
-// plainSealer keeps secrets as they are.
+// plainSealer keeps secrets as they are, after the version of the form, as the store wants.
 type plainSealer struct{}
+
+const sealedVersion = 1
 
 // Seal implements rewards.Sealer.
 func (plainSealer) Seal(_ rewards.AppID, secret []byte) (rewards.SealedSecret, error) {
-	return secret, nil
+	return append([]byte{sealedVersion}, secret...), nil
 }
 
 // Open implements rewards.Sealer.
 func (plainSealer) Open(_ rewards.AppID, sealed rewards.SealedSecret) ([]byte, error) {
-	return sealed, nil
+	return sealed[1:], nil
 }
 
 // newShop makes a shop whose app has a user, an award with a reversal, an event, an endpoint and a budget.
