@@ -231,8 +231,8 @@ func blockDamages() map[string]func([]byte) []byte {
 	}
 }
 
-// testDamagedBlocksOfKeys damages a block of keys in each segment but one. A key that is looked for there is an error and no new reward, and
-// the others are replays.
+// testDamagedBlocksOfKeys damages all blocks of keys but one. A key that is looked for there is an error and no new
+// reward, and the others are replays.
 func testDamagedBlocksOfKeys(t *testing.T, w *World) {
 	requests := w.recordSegments(t, 3)
 	w.sealAll(t)
