@@ -111,6 +111,7 @@ func newEventID(app AppID, sequence int64, subject []byte) (id EventID) {
 func SequenceOf(id EventID) (sequence int64, ok bool) {
 	high := binary.BigEndian.Uint64(id[:8])
 	millis, rest := high>>16, high&^idVersions&(1<<16-1)
-	ok = high&idVersions == idVersion && rest < sequencesPerMilli && binary.BigEndian.Uint64(id[8:])&idVariants == idVariant
+	variant := binary.BigEndian.Uint64(id[8:]) & idVariants
+	ok = high&idVersions == idVersion && variant == idVariant && rest < sequencesPerMilli
 	return int64(millis*sequencesPerMilli + rest), ok
 }
