@@ -84,10 +84,10 @@ type EventPage struct {
 	More   bool  // there may be more, also after a page that is not full
 }
 
-// The layout of an event's id, a UUID of version 8: 60 bits of the sequence, 62 of a hash.
+// The layout of an event's id, a UUID of version 7: the sequence as milliseconds and thousandths of one, and 62 bits of
+// a hash. A sequence grows with the time, and is mostly the microsecond.
 const (
-	idLowBits  = 12 // of the sequence, beside the version
-	idVersion  = 0x8000
+	idVersion  = 0x7000
 	idVersions = 0xf000
 	idVariant  = 1 << 63
 	idVariants = 3 << 62
@@ -101,8 +101,8 @@ func newEventID(app AppID, sequence int64, subject []byte) (id EventID) {
 	h.Write(binary.BigEndian.AppendUint64(nil, uint64(sequence)))
 	h.Write(subject)
 	sum := binary.BigEndian.Uint64(h.Sum(nil))
-	low := uint64(sequence) & (1<<idLowBits - 1)
-	binary.BigEndian.PutUint64(id[:8], uint64(sequence)>>idLowBits<<16|idVersion|low)
+	millis, rest := uint64(sequence)/sequencesPerMilli, uint64(sequence)%sequencesPerMilli
+	binary.BigEndian.PutUint64(id[:8], millis<<16|idVersion|rest)
 	binary.BigEndian.PutUint64(id[8:], idVariant|sum&^idVariants)
 	return id
 }
@@ -110,7 +110,8 @@ func newEventID(app AppID, sequence int64, subject []byte) (id EventID) {
 // SequenceOf returns the sequence in an event's id, or false if no event has such an id.
 func SequenceOf(id EventID) (sequence int64, ok bool) {
 	high := binary.BigEndian.Uint64(id[:8])
-	low := high & (1<<idLowBits - 1)
-	ok = high&idVersions == idVersion && binary.BigEndian.Uint64(id[8:])&idVariants == idVariant
-	return int64(high>>16<<idLowBits | low), ok
+	millis, rest := high>>16, high&^idVersions&(1<<16-1)
+	variant := binary.BigEndian.Uint64(id[8:]) & idVariants
+	ok = high&idVersions == idVersion && variant == idVariant && rest < sequencesPerMilli
+	return int64(millis*sequencesPerMilli + rest), ok
 }

@@ -4,6 +4,7 @@ import (
 	"math/rand/v2"
 	"slices"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -76,6 +77,9 @@ func TestEventsOfAnOrder(t *testing.T) {
 	e := row.RewardEvent(3, rewards.Reward{Status: rewards.Failed})
 	if sequence, ok := rewards.SequenceOf(e.ID); !ok || sequence != base+3 || e.Type != rewards.EventRewardFailed {
 		t.Errorf("event %+v has the sequence %d", e, sequence)
+	}
+	if e.ID[6]>>4 != 7 || e.ID.Time() != time.UnixMilli(base/1000).UTC() {
+		t.Errorf("the id %s is of version %d, and has the time %s", e.ID, e.ID[6]>>4, e.ID.Time())
 	}
 }
 

@@ -140,15 +140,17 @@ func (p ActivityPage) Merge(lists ...[]UserActivity) []UserActivity {
 	return all[:min(len(all), p.Limit)]
 }
 
-// ID returns the entry's id, which follows from what the entry is of: a UUID of version 8.
+// ID returns the entry's id, which follows from what the entry is of: a UUID of version 7, with its time.
 func (a UserActivity) ID(app AppID, user UserID) (id ID[UserActivity]) {
 	h := sha256.New()
 	h.Write(app[:])
 	h.Write(user[:])
 	h.Write([]byte{byte(a.Place.Kind)})
 	h.Write(a.Place.Key[:])
-	copy(id[:], h.Sum(nil))
-	id[6], id[8] = 0x80|id[6]&0x0f, 0x80|id[8]&0x3f
+	const millisBytes = 6
+	sum := h.Sum(binary.BigEndian.AppendUint64(nil, uint64(a.Place.At.UnixMilli()))[8-millisBytes:])
+	copy(id[:], sum)
+	id[6], id[8] = 0x70|id[6]&0x0f, 0x80|id[8]&0x3f
 	return id
 }
 

@@ -60,14 +60,14 @@ type sealMark struct {
 	args  []any
 }
 
-// sealedKeys marks the keys of a segment by their number, and stores the filter.
+// sealedKeys marks the keys of a segment by their number, and stores that and the filter.
 func sealedKeys(number, count int64, filter []byte) sealMark {
-	const query = `UPDATE segments SET filter = ?2, checksum = ?8, keys = 2
+	const query = `UPDATE segments SET filter = ?2, checksum = ?8, size = ?9, keys = 2
 		WHERE number = ?1 AND keys < 2 AND ` + stillThere + `
 		AND (SELECT coalesce(sum(octet_length(entries)), 0) FROM key_blocks WHERE place BETWEEN ?5 AND ?6) = ?7`
 	first, last := segment.KeyPlace(number, 0), segment.KeyPlace(number, -1)
 	return sealMark{query, []any{
-		number, filter, first, last, count * segment.IDEntryBytes, segment.Checksum(filter),
+		number, filter, first, last, count * segment.IDEntryBytes, segment.Checksum(filter), count,
 	}}
 }
 

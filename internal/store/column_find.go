@@ -53,9 +53,13 @@ func (k *keySearch) used(ctx context.Context, tx Tx, sought []soughtKey) (bool, 
 
 // find reads the rewards that have one of the keys.
 func (k *keySearch) find(ctx context.Context, tx Tx, sought []soughtKey) (keyedRewards, error) {
-	places, err := k.inSealed(ctx, tx, sought)
+	sealed, err := k.inSealed(ctx, tx, sought)
 	if err != nil {
 		return nil, err
+	}
+	var places []rewardKey
+	for _, f := range sealed {
+		places = append(places, f.rewardKey)
 	}
 	for _, s := range sought {
 		for _, id := range k.inMemory(s.hash) {
@@ -66,8 +70,19 @@ func (k *keySearch) find(ctx context.Context, tx Tx, sought []soughtKey) (keyedR
 		return keyedRewards{}, nil
 	}
 	apps, ids := columnsOfKeys(places)
-	return readKeyed(ctx, tx, `rewards WHERE (app_id, id) IN
+	known, err := readKeyed(ctx, tx, `rewards WHERE (app_id, id) IN
 		(SELECT * FROM unnest(?1::bytea[], ?2::bytea[]))`, apps, ids)
+	if err != nil {
+		return nil, err
+	}
+	return known, known.check(ctx, tx, sealed)
+}
+
+// foundKey is a reward that probably has the key with a hash.
+type foundKey struct {
+	rewardKey
+
+	hash int64
 }
 
 // keyedRewards are rewards by their keys. A search may find others than those that are sought, with the same hash.
@@ -84,7 +99,7 @@ func readKeyed(ctx context.Context, tx Tx, from string, args ...any) (keyedRewar
 }
 
 // inSealed lists the rewards of sealed segments that may have one of the keys.
-func (k *keySearch) inSealed(ctx context.Context, tx Tx, sought []soughtKey) (places []rewardKey, err error) {
+func (k *keySearch) inSealed(ctx context.Context, tx Tx, sought []soughtKey) (places []foundKey, err error) {
 	var inBlocks, inIndex []sealedKey
 	for i := range sought {
 		for _, number := range k.view.mayHave(sought[i].hash) {
@@ -130,34 +145,8 @@ type sealedKey struct {
 	segment int64
 }
 
-func readKeyBlocks(ctx context.Context, tx Tx, sought []sealedKey) (places []rewardKey, err error) {
-	numbers, first, last := make([]int64, len(sought)), make([]int64, len(sought)), make([]int64, len(sought))
-	for i, k := range sought {
-		numbers[i], first[i] = int64(i), segment.KeyPlace(k.segment, 0)
-		last[i] = segment.KeyPlace(k.segment, k.hash)
-	}
-	err = tx.Query(ctx, func(row Row) error {
-		var i int64
-		var b segment.Block
-		if err := row.Scan(&i, &b.Place, toBytes{&b.Entries}); err != nil {
-			return err
-		}
-		if !b.SoundIDs() {
-			return errBlock("keys", sought[i].segment)
-		}
-		for _, id := range b.IDs(nil, sought[i].hash) {
-			places = append(places, rewardKey{sought[i].app, rewards.RewardID(id)})
-		}
-		return nil
-	}, `SELECT k.number, b.place, b.entries
-		FROM unnest(?1::bigint[], ?2::bigint[], ?3::bigint[]) AS k (number, first, last)
-		CROSS JOIN LATERAL (SELECT place, entries FROM key_blocks WHERE place BETWEEN k.first AND k.last
-			ORDER BY place DESC LIMIT 1) AS b`, numbers, first, last)
-	return places, err
-}
-
 // readKeyIndex looks into segments of an earlier version. Those that are sealed since are in blocks.
-func readKeyIndex(ctx context.Context, tx Tx, sought []sealedKey) (places []rewardKey, err error) {
+func readKeyIndex(ctx context.Context, tx Tx, sought []sealedKey) (places []foundKey, err error) {
 	numbers, segments := make([]int64, len(sought)), make([]int64, len(sought))
 	apps, keys := make([][]byte, len(sought)), make([]string, len(sought))
 	for i, k := range sought {
@@ -173,7 +162,7 @@ func readKeyIndex(ctx context.Context, tx Tx, sought []sealedKey) (places []rewa
 		case where == byBlocks:
 			sealed = append(sealed, sought[i])
 		case len(id) > 0:
-			places = append(places, rewardKey{sought[i].app, rewards.RewardID(id)})
+			places = append(places, foundKey{rewardKey{sought[i].app, rewards.RewardID(id)}, sought[i].hash})
 		}
 		return err
 	}, `SELECT k.number, g.keys::bigint, coalesce(r.id, '')

@@ -29,16 +29,35 @@ func errBlock(what string, number int64) error {
 // inSealed lists the rewards of a sealed segment whose key has the page's hash, or one that is nearly equal.
 func (p *keyPage) inSealed(ctx context.Context, tx Tx, number int64) (numbers []int64, err error) {
 	first, last := segment.Places(number, p.hash, p.size)
+	found := false
 	err = fetchEach(ctx, tx, scanBlockOf("keys"), func(b segment.Block) error {
-		numbers = b.Find(numbers, p.hash, number*p.size+1, math.MaxInt64)
+		numbers, found = b.Find(numbers, p.hash, number*p.size+1, math.MaxInt64), true
 		return nil
 	}, `SELECT place, entries FROM key_blocks WHERE place BETWEEN ?1 AND ?2`, first, last)
+	if err == nil && !found && !p.rows {
+		err = p.checkGap(ctx, tx, number, first)
+	}
 	if err != nil || !p.rows {
 		return numbers, err
 	}
 	older, err := fetchAll(ctx, tx, scanNumber, `SELECT number FROM reward_keys WHERE segment = ?1 AND hash = ?2`,
 		number, p.hash)
 	return append(numbers, older...), err
+}
+
+// checkGap fails when a block with a place is missing: the gap between its neighbors in the segment is too long.
+func (p *keyPage) checkGap(ctx context.Context, tx Tx, number, place int64) error {
+	before, _, err := fetchOne(ctx, tx, scanBlockOf("keys"), `SELECT place, entries FROM key_blocks
+		WHERE place >= ?1 AND place < ?2 ORDER BY place DESC LIMIT 1`, number*segment.PlacesPerSegment, place)
+	if err != nil {
+		return err
+	}
+	after, _, err := fetchOne(ctx, tx, scanBlockOf("keys"), `SELECT place, entries FROM key_blocks
+		WHERE place >= ?1 AND place < ?2 ORDER BY place LIMIT 1`, place, (number+1)*segment.PlacesPerSegment)
+	if err == nil && segment.Neighbors(before, after).LacksBlock(p.size) {
+		err = errBlock("keys", number)
+	}
+	return err
 }
 
 // inSealed lists the newest rewards below a number whose user has the hash of the page's, or one that is nearly equal,

@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"fmt"
 	"slices"
 
 	"stockrewards/internal/rewards"
@@ -74,13 +75,19 @@ func (p *keyPage) find(ctx context.Context, tx Tx) (*rewards.KeyedReward, error)
 	return nil, nil //nolint:nilnil // an unused key is the usual case
 }
 
-// among returns the reward if it has one of the numbers of rewards whose key has the hash, or nil.
+// among returns the reward if it has one of the numbers of rewards whose key has the hash, or nil. It fails when a row is
+// not what its entry says: nobody knows then whether the key is new.
 func (p *keyPage) among(ctx context.Context, tx Tx, numbers []int64) (*rewards.KeyedReward, error) {
 	for _, number := range numbers {
-		k, found, err := fetchOne(ctx, tx, scanKeyed, `SELECT fingerprint, `+rewardColumns+` FROM rewards
-			WHERE rowid = ?1 AND app_id = ?2 AND idempotency_key = ?3`, number, p.app[:], p.key)
-		if err != nil || found {
-			return &k, err
+		k, found, err := fetchOne(ctx, tx, scanKeyed,
+			`SELECT fingerprint, `+rewardColumns+` FROM rewards WHERE rowid = ?1`, number)
+		switch key := (requestKey{k.Reward.AppID, k.Reward.IdempotencyKey}); {
+		case err != nil:
+			return nil, err
+		case !found || !segment.SameKey(keyHash(key.app, key.key), p.hash):
+			return nil, fmt.Errorf("store: the reward with the number %d is damaged: run `stockrewards audit`", number)
+		case key == p.requestKey:
+			return &k, nil
 		}
 	}
 	return nil, nil //nolint:nilnil // the key of another reward may have the hash

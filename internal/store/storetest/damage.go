@@ -102,7 +102,9 @@ func testDamagedFilters(t *testing.T, w *World) {
 		w.wantReplays(t, requests)
 		check(t, failure(idle.SealSegment(t.Context()))) // takes the stored filters
 		w.wantFewLooks(t, w.Store)
-		w.wantFewLooks(t, idle)
+		if w.inColumns(t) { // over SQLite one process serves
+			w.wantFewLooks(t, idle)
+		}
 	}
 }
 

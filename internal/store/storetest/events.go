@@ -127,7 +127,7 @@ func testEventsOfRefusals(t *testing.T, w *World) {
 	wantEqual(t, "executed", all[5:], described(w.events(t, w.App, rewards.EventRewardExecuted, 1)))
 	wantEqual(t, "reversals", all[1:2], described(w.events(t, w.App, rewards.EventReversalCompleted, 1)))
 	wantEqual(t, "others", nil, described(w.events(t, w.App, rewards.EventActionHeld, 1)))
-	for _, id := range []rewards.EventID{{}, {6: 0x80, 8: 0x80}, {0: 255, 6: 0x80, 8: 0x80}} {
+	for _, id := range []rewards.EventID{{}, {6: 0x70, 8: 0x80}, {0: 255, 6: 0x70, 8: 0x80}, {6: 0x7f, 8: 0x80}} {
 		wantCode(t, failure(w.Event(t.Context(), w.App.ID, id)), rewards.CodeNotFound)
 	}
 }

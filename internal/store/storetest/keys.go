@@ -19,6 +19,8 @@ func keyContract() map[string]func(*testing.T, *World) {
 		"DamagedFilters":          testDamagedFilters,
 		"DamagedBlocksOfKeys":     testDamagedBlocksOfKeys,
 		"DamagedBlocksOfUsers":    testDamagedBlocksOfUsers,
+		"MissingBlocksOfKeys":     testMissingBlocksOfKeys,
+		"DamagedRewards":          testDamagedRewards,
 		"ChecksumsOfAnOlderStore": testChecksumsOfAnOlderStore,
 	}
 }

@@ -171,42 +171,6 @@ func TestSegmentsOfAnotherStore(t *testing.T, engine store.Engine, change func()
 	}
 }
 
-// TestEqualHashes finds a reward by its key and by its user although entries of newer rewards have the same hashes.
-// collide adds entries for reward 2 with the hashes of reward 1, and for reward 4 with those of reward 2.
-func TestEqualHashes(t *testing.T, engine store.Engine, collide func()) {
-	t.Helper()
-	w := NewWorld(t, engine)
-	foreign := w.NewApp(t, "foreign")
-	stranger := w.NewUser(t, foreign.ID, "stranger")
-	theirs := w.Request(t, 1_000_000)
-	theirs.AppID, theirs.UserID = foreign.ID, stranger.ID
-	theirs.Fingerprint = rewards.NewFingerprint(theirs, "")
-	ours := theirs
-	ours.AppID, ours.UserID = w.App.ID, w.Users[0].ID
-	ours.Fingerprint = rewards.NewFingerprint(ours, "")
-	first := w.record(t, theirs)
-	second := w.record(t, ours)
-	requests := append([]rewards.NewReward{ours}, w.recordSegments(t, 3)...)
-	w.sealAll(t)
-	collide()
-	w.reopen(t)
-	outcomes, err := w.RecordRewards(t.Context(), []rewards.NewReward{theirs, ours, requests[2]})
-	check(t, err)
-	if o := outcomes[0]; o.Verdict != rewards.Replay || o.Reward.ID != first.ID {
-		t.Errorf("verdict %d and reward %s, want a replay of %s", o.Verdict, o.Reward.ID, first.ID)
-	}
-	if o := outcomes[1]; o.Verdict != rewards.Replay || o.Reward.ID != second.ID {
-		t.Errorf("verdict %d and reward %s, want a replay of %s", o.Verdict, o.Reward.ID, second.ID)
-	}
-	if o := outcomes[2]; o.Verdict != rewards.Replay || o.Reward.IdempotencyKey != requests[2].IdempotencyKey {
-		t.Errorf("verdict %d and key %s, want a replay of %s", o.Verdict, o.Reward.IdempotencyKey, requests[2].IdempotencyKey)
-	}
-	for _, u := range w.Users {
-		w.wantList(t, requests, u)
-	}
-	w.wantList(t, []rewards.NewReward{theirs}, stranger)
-}
-
 // TestListWhileSealing finds rewards by user and by key while their segment is sealed between the beginning
 // of the transaction that reads and its first statement. during runs a function there in the read
 // after the next one.
