@@ -34,6 +34,7 @@ const (
 	CauseHouse                         // the house's daily limit
 	CauseDaily                         // the daily limit of all orders
 	CauseQuantity                      // more shares than an order may have
+	CauseFarFill                       // a fill of the stock is far from its last price, and waits for a newer one
 )
 
 // CauseOf returns the cause of a hold, or false when nothing waits.
@@ -79,6 +80,8 @@ func (s Standstill) Explain(symbol string, pool money.USD) string {
 		return "the price of " + symbol + " is in doubt until the operator has checked it"
 	case CauseQuarantine:
 		return "the operator must decide about an order of " + symbol
+	case CauseFarFill:
+		return "an order of " + symbol + " was filled far from its last price, which is being checked"
 	case CauseAction:
 		return "a corporate action changes " + symbol + ", or ends it, and must be applied first"
 	case CauseSmallPool:
