@@ -61,6 +61,16 @@ func (w *Worker) awaitsPrice(id rewards.AssetID) bool {
 	return false
 }
 
+// decidedBy is the broker's time when the wait of a stock's fills for a price ends, if the market stays open.
+func (w *Worker) decidedBy(id rewards.AssetID, clock rewards.MarketClock) (last time.Time) {
+	for _, b := range w.brakes {
+		if end := b.since.Add(clock.Now.Sub(w.now()) + rewards.MaxPriceWait); b.order.AssetID == id && end.After(last) {
+			last = end
+		}
+	}
+	return last
+}
+
 // stops reports whether another order forbids to send an order.
 func (w *Worker) stops(o rewards.Order) bool {
 	for _, b := range w.brakes {

@@ -114,7 +114,7 @@ func (w *Worker) planAll(ctx context.Context, live []rewards.Order, clock reward
 			w.stands.stop(p.Asset.ID, rewards.CauseQuarantine, time.Time{})
 			continue
 		case w.awaitsPrice(p.Asset.ID):
-			w.stands.stop(p.Asset.ID, rewards.CauseFarFill, time.Time{})
+			w.stands.stop(p.Asset.ID, rewards.CauseQuarantine, w.decidedBy(p.Asset.ID, clock))
 			continue
 		case p.Asset.Hold.InForce(clock.FilledUntil()), w.actions.suspects(p.Asset.ID), w.actions.sweeps(p.Asset.ID):
 			w.stands.stop(p.Asset.ID, rewards.CauseAction, time.Time{})

@@ -13,8 +13,8 @@ type Pricing struct {
 	Waited time.Duration // of open market since then
 }
 
-// maxPriceWait is how long, in open market, a fill waits for a price. Then an operator must decide.
-const maxPriceWait = time.Minute
+// MaxPriceWait is how long, in open market, a fill waits for a price. Then an operator must decide.
+const MaxPriceWait = time.Minute
 
 // waitsForPrice is the reason of an order whose fill waits for a price.
 const waitsForPrice = "its fill is far from the last price, and the price cannot be read now"
@@ -26,8 +26,8 @@ func (o Order) farFilled(e Evidence, far error) Step {
 		return o.quarantine(far.Error())
 	case !e.Priced.Asked:
 		return Step{Kind: StepReadPrice}
-	case e.Priced.Waited >= maxPriceWait:
-		return o.quarantine(fmt.Sprintf("%s, and no price could be read for %s of open market", far, maxPriceWait))
+	case e.Priced.Waited >= MaxPriceWait:
+		return o.quarantine(fmt.Sprintf("%s, and no price could be read for %s of open market", far, MaxPriceWait))
 	case o.AwaitsPrice() && e.Source != FromLookUp:
 		return Step{}
 	}

@@ -53,7 +53,7 @@ func (o Order) unresolvable(r Resolution) string {
 			o.Deadline.UTC().Format(time.RFC3339))
 	case o.AwaitsPrice():
 		return fmt.Sprintf("its fill is far from the last price: a newer price decides, or you when there is none for %s "+
-			"of open market; repeat this then", maxPriceWait)
+			"of open market; repeat this then", MaxPriceWait)
 	case o.allRefused() && r.FilledQty > 0:
 		return "the broker refused every attempt of this order, so nothing was bought: use --not-bought"
 	case o.State != OrderQuarantined && o.State != OrderSubmitted:

@@ -28,13 +28,12 @@ const (
 	CauseClosed                        // the market is closed
 	CauseAnnouncement                  // announcements of corporate actions could not be read
 	CauseDoubt                         // the stock's price is in doubt
-	CauseQuarantine                    // an operator must decide about an order of the stock
+	CauseQuarantine                    // an order of the stock must be decided about: by an operator if no end is expected
 	CauseAction                        // a corporate action holds the stock
 	CauseSmallPool                     // the pool is below the broker's minimum
 	CauseHouse                         // the house's daily limit
 	CauseDaily                         // the daily limit of all orders
 	CauseQuantity                      // more shares than an order may have
-	CauseFarFill                       // a fill of the stock is far from its last price, and waits for a newer one
 )
 
 // CauseOf returns the cause of a hold, or false when nothing waits.
@@ -79,9 +78,10 @@ func (s Standstill) Explain(symbol string, pool money.USD) string {
 	case CauseDoubt:
 		return "the price of " + symbol + " is in doubt until the operator has checked it"
 	case CauseQuarantine:
+		if !s.Expected.IsZero() {
+			return "an order of " + symbol + " was filled far from its last price, which is being checked"
+		}
 		return "the operator must decide about an order of " + symbol
-	case CauseFarFill:
-		return "an order of " + symbol + " was filled far from its last price, which is being checked"
 	case CauseAction:
 		return "a corporate action changes " + symbol + ", or ends it, and must be applied first"
 	case CauseSmallPool:

@@ -68,6 +68,11 @@ func (s *Store) explain(ctx context.Context, tx Tx, waits []rewards.Wait, b rewa
 	return nil
 }
 
+const (
+	heldByAction = string('0' + rune(rewards.CauseAction))
+	quarantine   = string('0' + rune(rewards.CauseQuarantine))
+)
+
 func queryWaits(ctx context.Context, tx Tx) ([]rewards.Wait, error) {
 	return fetchAll(ctx, tx, func(row Row) (w rewards.Wait, err error) {
 		var oldest rewards.RewardID
@@ -80,10 +85,10 @@ func queryWaits(ctx context.Context, tx Tx) ([]rewards.Wait, error) {
 			w.waiting, w.oldest FROM (
 			SELECT q.asset_id, s.symbol, s.doubt_since,
 				EXISTS (`+quarantinedOrder+`q.asset_id) AS blocked,
-				EXISTS (SELECT 1 FROM standstills b WHERE b.asset_id = q.asset_id AND b.until = 0 AND b.cause = ?2)
-					AS far_fill,
-				EXISTS (SELECT 1 FROM standstills b WHERE b.asset_id = q.asset_id AND b.until = 0 AND b.cause = ?3)
-					AS held,
+				EXISTS (SELECT 1 FROM standstills b WHERE b.asset_id = q.asset_id AND b.until = 0 AND b.cause = `+
+		quarantine+` AND b.expected <> 0) AS far_fill,
+				EXISTS (SELECT 1 FROM standstills b WHERE b.asset_id = q.asset_id AND b.until = 0 AND b.cause = `+
+		heldByAction+`) AS held,
 				q.app_id, a.name, a.suspended,
 				(SELECT count(*) FROM (SELECT 1 FROM open_rewards r
 					WHERE r.waiting = 1 AND r.asset_id = q.asset_id AND r.app_id = q.app_id
@@ -92,5 +97,5 @@ func queryWaits(ctx context.Context, tx Tx) ([]rewards.Wait, error) {
 					WHERE f.asset_id = q.asset_id AND f.app_id = q.app_id), 0) AS waiting,
 				`+oldestOfQueue+`
 			  FROM queues q JOIN apps a ON a.id = q.app_id JOIN assets s ON s.id = q.asset_id
-		) AS w ORDER BY w.oldest`, rewards.MaxCounted, int(rewards.CauseFarFill), int(rewards.CauseAction))
+		) AS w ORDER BY w.oldest`, rewards.MaxCounted)
 }
