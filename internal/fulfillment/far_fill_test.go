@@ -11,8 +11,8 @@ import (
 	"stockrewards/internal/store"
 )
 
-// tooDear is a part of an order that was filled at ten times the price, and its end.
-var tooDear = order{"status": "canceled", "filled_qty": "0.001", "filled_avg_price": "2280.4"}
+// tooExpensive is a part of an order that was filled at ten times the price, and its end.
+var tooExpensive = order{"status": "canceled", "filled_qty": "0.001", "filled_avg_price": "2280.4"}
 
 // readBeside reads the prices beside the steps, as the service does, until stop is called.
 func (w *world) readBeside() (stop func()) {
@@ -85,7 +85,7 @@ func TestAFillWaitsAMinuteOfOpenMarket(t *testing.T) {
 		w.until("2000-01-03 15:59:20")
 		w.quote(200, time.Now())
 		w.faulty(ofPrices, down)
-		w.reports(tooDear)
+		w.reports(tooExpensive)
 		far := w.give("AAPL", 5*usd)
 		w.run(time.Hour)
 		w.wantAlarm(rewards.AlarmOrderWaits, true)
@@ -112,7 +112,7 @@ func TestAPriceReadBesideTheStepsJudgesAFill(t *testing.T) {
 		w.quote(200, time.Now())
 		w.faulty(ofPrices, takes(d))
 		defer w.readBeside()()
-		w.reports(tooDear)
+		w.reports(tooExpensive)
 		wrong := w.give("AAPL", 5*usd)
 		w.run(4 * time.Second)
 		w.wantStopped(1)
@@ -127,9 +127,11 @@ func TestAPriceReadBesideTheStepsAcceptsAFill(t *testing.T) {
 	t.Parallel()
 	inWorld(t, func(w *world) {
 		w.quote(20, time.Now().Add(-48*time.Hour))
+		w.faulty(ofPrices, down)
+		r := w.wantAfter(5*time.Second, w.give("AAPL", 5*usd), rewards.Executing)
 		w.faulty(ofPrices, takes(1100*time.Millisecond))
 		defer w.readBeside()()
-		w.wantAfter(10*time.Second, w.give("AAPL", 5*usd), rewards.Executed)
+		w.wantAfter(5*time.Second, r, rewards.Executed)
 		w.wantBalanced(1)
 	})
 }
@@ -140,7 +142,7 @@ func TestAFillThatWaitsStopsItsStockAfterARestart(t *testing.T) {
 	inWorlds(t, map[string]fault{"the look-up fails": down, "it finds nothing": hidden}, func(w *world, lookUp fault) {
 		w.quote(200, time.Now())
 		w.faulty(ofPrices, down)
-		w.reports(tooDear)
+		w.reports(tooExpensive)
 		far := w.wantAfter(5*time.Second, w.give("AAPL", 5*usd), rewards.Executing)
 		unseen := hides(lookUp)
 		w.wire.fault = func(r *http.Request, carry carrier) (*http.Response, error) {
@@ -183,7 +185,7 @@ func TestAPlannedOrderWaitsForTheDecisionAboutAFill(t *testing.T) {
 		w.restartWith(pausing{w.store}, newClient(w.wire))
 		planned := w.wantAfter(3*time.Second, w.give("AAPL", 5*usd), rewards.Executing)
 		off := w.faulty(ofPrices, down)
-		w.reads(reading{tooDear, 3 * time.Second})
+		w.reads(reading{tooExpensive, 3 * time.Second})
 		w.pause("")
 		w.run(10 * time.Second)
 		w.wantOrders(1)

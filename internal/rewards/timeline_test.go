@@ -164,6 +164,9 @@ func TestTimelineOfALiveOrder(t *testing.T) {
 			o.State, o.FirstAttemptAt, o.AnsweredAt = rewards.OrderOpen, at(11), at(75)
 			h.Control.Paused = "x" // does not matter any more
 		},
+		"the order was filled far from the last price, which is being checked": func(_ *rewards.History, o *rewards.Order) {
+			o.State, o.Reason = rewards.OrderOpen, farFilled(t).Reason
+		},
 		"the operator must decide about the order": func(_ *rewards.History, o *rewards.Order) { o.State, o.Reason = rewards.OrderQuarantined, "secret" },
 		"the operator has decided about the order, which is booked next": func(_ *rewards.History, o *rewards.Order) {
 			o.State = rewards.OrderResolved
