@@ -80,16 +80,13 @@ const (
 	priceRest = 15 * time.Second
 	// priceShare is the rest after a reading, as a multiple of its duration.
 	priceShare = 15
-	// priceFresh is how old prices of this moment are at most.
-	priceFresh = 2 * priceWait
 )
 
-// readPrices reads the prices for a short time, and reports whether they are of this moment. After that it rests: then
-// it only reports whether they still are.
-func (w *Worker) readPrices(ctx context.Context, what string) bool {
+// readPrices reads the prices for a short time. After that it rests: the service reads them beside the steps.
+func (w *Worker) readPrices(ctx context.Context, what string) {
 	begun := w.now()
 	if rest := w.nextPrices.Sub(begun); rest > 0 && rest <= priceRest {
-		return begun.Sub(w.pricesAt).Abs() < priceFresh
+		return
 	}
 	within, cancel := context.WithTimeout(ctx, priceWait)
 	defer cancel()
@@ -99,8 +96,5 @@ func (w *Worker) readPrices(ctx context.Context, what string) bool {
 	w.nextPrices = ended.Add(min(priceRest, priceShare*ended.Sub(begun)))
 	if err != nil {
 		w.nextPrices = ended.Add(priceRest)
-		return false
 	}
-	w.pricesAt = begun
-	return true
 }

@@ -53,25 +53,6 @@ func TestPricesThatDoNotComeHoldUpNoStock(t *testing.T) {
 	}, patient, func(w *world) { w.stocks = stocks })
 }
 
-// A fill far from the last price waits while the price cannot be read. Those of other stocks are booked meanwhile.
-func TestAFillWaitsForAPriceThatCannotBeRead(t *testing.T) {
-	t.Parallel()
-	inWorlds(t, map[string]fault{"the broker hangs": hang, "the broker fails": down}, func(w *world, f fault) {
-		w.wantAfter(5*time.Second, w.give("KO", 5*usd), rewards.Executed)
-		w.quote(20, time.Now().Add(-48*time.Hour))
-		off := w.faulty(ofPrices, f)
-		far, near := w.give("AAPL", 5*usd), w.give("KO", 5*usd)
-		w.wantAfter(6*time.Second, near, rewards.Executed)
-		w.wantAfter(10*time.Minute, far, rewards.Executing)
-		w.wantAlarm(rewards.AlarmOrderWaits, true)
-		w.wantAlarm(rewards.AlarmOrderQuarantined, false)
-		off()
-		w.wantAfter(20*time.Second, far, rewards.Executed)
-		w.wantAlarm("", false)
-		w.wantBalanced(3)
-	})
-}
-
 // sluggish is a store that takes seconds to plan an order.
 type sluggish struct{ *store.Operator }
 

@@ -11,14 +11,18 @@ import (
 // advance carries out the steps of an order that follow from evidence about it. rewards.Order.Next
 // decides them. An end is only noted: bookEnds books it.
 func (w *Worker) advance(ctx context.Context, o rewards.Order, e rewards.Evidence) error {
-	e.Now, e.Levels = w.now(), w.market.Levels(o.AssetID)
+	e.Now = w.now()
+	e.Priced.Since, e.Priced.Waited = w.farSince(o, e.Now)
+	e.Priced.At = w.market.PricedAt(o.AssetID)
+	e.Levels = w.market.Levels(o.AssetID)
 	for {
 		switch step := o.Next(e); step.Kind {
 		case rewards.StepLookUp:
 			return w.lookUp(ctx, o, e)
 		case rewards.StepReadPrice:
-			e.Fresh = w.readPrices(ctx, "the price of "+o.Symbol)
-			e.Levels, e.Unpriced = append(e.Levels, w.market.Levels(o.AssetID)...), !e.Fresh
+			w.readPrices(ctx, "the price of "+o.Symbol)
+			e.Priced.At, e.Priced.Asked = w.market.PricedAt(o.AssetID), true
+			e.Levels = append(e.Levels, w.market.Levels(o.AssetID)...)
 		case rewards.StepSend:
 			return w.send(ctx, o)
 		case rewards.StepSave:
@@ -60,6 +64,7 @@ func (w *Worker) save(ctx context.Context, before, after rewards.Order) error {
 // saved reports an order that was stored. A change of the next attempt's time alone is not logged.
 func (w *Worker) saved(ctx context.Context, before, after rewards.Order) {
 	w.entered(before.State, after.State)
+	w.noteBrake(after)
 	w.alarms.raiseOrder(after, w.now())
 	if before.NextAttemptAt = after.NextAttemptAt; before != after {
 		w.logOrder(ctx, "order", after)

@@ -109,9 +109,12 @@ func (w *Worker) planAll(ctx context.Context, live []rewards.Order, clock reward
 		switch {
 		case p.Asset.Doubt.Exists():
 			w.stands.stop(p.Asset.ID, rewards.CauseDoubt, time.Time{})
-			continue // the doubt and the quarantined order have their alarms
+			continue // the doubt, the quarantined order and the one that waits for a price have their alarms
 		case p.Blocked:
 			w.stands.stop(p.Asset.ID, rewards.CauseQuarantine, time.Time{})
+			continue
+		case w.awaitsPrice(p.Asset.ID):
+			w.stands.stop(p.Asset.ID, rewards.CauseQuarantine, w.decidedBy(p.Asset.ID, clock))
 			continue
 		case p.Asset.Hold.InForce(clock.FilledUntil()), w.actions.suspects(p.Asset.ID), w.actions.sweeps(p.Asset.ID):
 			w.stands.stop(p.Asset.ID, rewards.CauseAction, time.Time{})

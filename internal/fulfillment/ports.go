@@ -56,6 +56,11 @@ type Market interface {
 	// Levels are the prices of an asset that the price of a fill is compared with; empty when
 	// no price is known.
 	Levels(asset rewards.AssetID) []money.Price
+	// PricedAt is our time when the broker was last asked for the price of an asset and reported one; zero: unknown.
+	// The call reads no later than Levels do that are read after it.
+	PricedAt(asset rewards.AssetID) time.Time
+	// OpenSince is how long the market was open since a moment of our time.
+	OpenSince(moment time.Time) time.Duration
 	// FirstTrade is the price of the first known trade, as the broker reported it, and its time, of those
 	// at the broker's time from or later; otherwise 0.
 	FirstTrade(asset rewards.AssetID, from time.Time) (money.Price, time.Time)

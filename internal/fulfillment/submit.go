@@ -11,7 +11,7 @@ import (
 // a new order waits until there is room in the rate limit. The others have just been looked up: they queue, or look-ups
 // would take all the room.
 func (w *Worker) send(ctx context.Context, o rewards.Order) error {
-	braked := len(w.flights) >= maxFlights || o.State == rewards.OrderPlanned && !w.broker.Ready()
+	braked := len(w.flights) >= maxFlights || o.State == rewards.OrderPlanned && !w.broker.Ready() || w.stops(o)
 	clock, err := w.clock(ctx)
 	if err == nil && !braked && clock.CanJump && w.actions.announced(o.AssetID) { // maybe over the date of the action
 		clock, err = ask(ctx, w, w.market.ClockNow) // the order waits for its turn after this call

@@ -48,8 +48,7 @@ type Worker struct {
 	takeovers      takeovers
 	nextPoll       time.Time
 	clockErr       error     // why the broker's clock could not be read in this step; nil when it could
-	pricesAt       time.Time // when a step read the prices last
-	nextPrices     time.Time // when one may read them again
+	nextPrices     time.Time // when a step may read the prices again
 	unpolled       string    // why the last poll of open orders failed; "" when it succeeded
 	newest         int64     // number of the newest order that this process has seen
 	turn           int       // of the orders that are looked up one by one
@@ -58,6 +57,7 @@ type Worker struct {
 	conflicts      int   // not acknowledged, as last read
 	conflictsEpoch int64 // of the lease under which they were first read; 0: never
 	held           map[rewards.AssetID]heldPool
+	brakes         map[rewards.OrderID]brake
 	flights        map[rewards.OrderID]flight
 	ends           []ending // not booked yet
 	booking        *booking // under way beside the steps, or not carried out yet
@@ -79,7 +79,7 @@ func New(
 	return &Worker{
 		store: s, broker: broker, market: market, cfg: cfg, now: now, log: log, observer: silent{},
 		nudge: make(chan struct{}, 1), held: make(map[rewards.AssetID]heldPool),
-		flights: make(map[rewards.OrderID]flight),
+		flights: make(map[rewards.OrderID]flight), brakes: make(map[rewards.OrderID]brake),
 	}
 }
 
@@ -230,6 +230,7 @@ func (w *Worker) work(ctx context.Context) (time.Duration, error) {
 	for _, o := range live {
 		w.newest = max(w.newest, o.Number)
 	}
+	w.readBrakes(live)
 	for _, symbol := range w.market.Doubts() {
 		w.alarms.raise(rewards.AlarmPriceInDoubt+symbol,
 			"its price is in doubt: see `stockrewards asset confirm` and `asset reject`")

@@ -74,6 +74,7 @@ type quote struct {
 	doubt  bool
 	future bool                  // the last reported trade was in the future
 	seen   rewards.BrokerPrice   // as last reported, in whatever units
+	seenAt time.Time             // our time of the last request that was answered with a price not of the future
 	firsts []rewards.BrokerPrice // of the last days: see addFirst
 }
 
@@ -172,6 +173,25 @@ func (m *Market) Levels(asset rewards.AssetID) []money.Price {
 		return nil
 	}
 	return []money.Price{q.Accepted, q.Price}
+}
+
+// PricedAt returns our time when the broker was last asked for an asset's price and reported one, by whichever process
+// asked. The price may be in doubt. It is zero when that is not known.
+func (m *Market) PricedAt(asset rewards.AssetID) time.Time {
+	m.mu.RLock()
+	defer m.mu.RUnlock()
+	q := m.quotes[asset]
+	if q.ConfirmedAt.After(q.seenAt) && !q.FromFuture(m.now()) {
+		return q.ConfirmedAt
+	}
+	return q.seenAt
+}
+
+// OpenSince returns how long the market was open since a moment of our time.
+func (m *Market) OpenSince(moment time.Time) time.Duration {
+	m.mu.RLock()
+	defer m.mu.RUnlock()
+	return m.hours.openBetween(moment.Round(0), m.now().Round(0))
 }
 
 // Doubts returns the symbols whose price is in doubt, as last read from the store.

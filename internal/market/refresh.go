@@ -87,6 +87,9 @@ func (m *Market) merge(
 			continue
 		}
 		q.seen, q.firsts = s, addFirst(q.firsts, s, opened, present)
+		if !rewards.FutureTrade(s.TradedAt, present) {
+			q.seenAt = asked
+		}
 		m.quotes[a.ID] = q
 		converted, known := s.InUnitsOf(a)
 		if s = converted; !known || q.doubt || q.Generation != a.Generation || q.Pending != a.Hold.Units {

@@ -51,6 +51,9 @@ func (o Order) unresolvable(r Resolution) string {
 		return fmt.Sprintf("the outcome of an attempt is not known yet: repeat this in a minute; "+
 			"if the broker does not show the order by %s, it is quarantined",
 			o.Deadline.UTC().Format(time.RFC3339))
+	case o.AwaitsPrice():
+		return fmt.Sprintf("its fill is far from the last price: a newer price decides; without one the order is "+
+			"quarantined after %s of open market; repeat this then", MaxPriceWait)
 	case o.allRefused() && r.FilledQty > 0:
 		return "the broker refused every attempt of this order, so nothing was bought: use --not-bought"
 	case o.State != OrderQuarantined && o.State != OrderSubmitted:

@@ -28,7 +28,7 @@ const (
 	CauseClosed                        // the market is closed
 	CauseAnnouncement                  // announcements of corporate actions could not be read
 	CauseDoubt                         // the stock's price is in doubt
-	CauseQuarantine                    // an operator must decide about an order of the stock
+	CauseQuarantine                    // an order of the stock must be decided about: by an operator if no end is expected
 	CauseAction                        // a corporate action holds the stock
 	CauseSmallPool                     // the pool is below the broker's minimum
 	CauseHouse                         // the house's daily limit
@@ -78,6 +78,9 @@ func (s Standstill) Explain(symbol string, pool money.USD) string {
 	case CauseDoubt:
 		return "the price of " + symbol + " is in doubt until the operator has checked it"
 	case CauseQuarantine:
+		if !s.Expected.IsZero() {
+			return "an order of " + symbol + " was filled far from its last price, which is being checked"
+		}
 		return "the operator must decide about an order of " + symbol
 	case CauseAction:
 		return "a corporate action changes " + symbol + ", or ends it, and must be applied first"

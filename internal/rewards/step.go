@@ -37,12 +37,11 @@ type Evidence struct {
 	Report BrokerOrder // the broker's order; valid when the broker was called and Err is nil
 	Err    error       // why the call failed
 
-	First    bool          // of FromSend: no earlier send can have reached the broker
-	Levels   []money.Price // of the stock's price, for Merge
-	Fresh    bool          // Levels were read again after a fill far from them
-	Unpriced bool          // they could not be read again
-	Now      time.Time     // our time
-	Clock    MarketClock   // the broker's
+	First  bool          // of FromSend: no earlier send can have reached the broker
+	Levels []money.Price // of the stock's price, for Merge
+	Priced Pricing       // how old Levels are
+	Now    time.Time     // our time
+	Clock  MarketClock   // the broker's
 }
 
 // StepKind is what fulfillment must do with an order.
@@ -118,10 +117,8 @@ func (o Order) due(now time.Time) bool {
 func (o Order) reported(e Evidence) Step {
 	merged, err := o.Merge(e.Report, e.Now, e.Levels...)
 	switch {
-	case errors.Is(err, ErrFarPrice) && e.Unpriced:
-		return o.awaitPrice(e)
-	case errors.Is(err, ErrFarPrice) && !e.Fresh:
-		return Step{Kind: StepReadPrice}
+	case errors.Is(err, ErrFarPrice):
+		return o.farFilled(e, err)
 	case err != nil:
 		return o.quarantine(err.Error())
 	}
@@ -136,16 +133,6 @@ func (o Order) reported(e Evidence) Step {
 		return Step{}
 	}
 	return Step{Kind: StepSave, Order: merged}
-}
-
-// awaitPrice is the step of an order whose fill cannot be judged, because the stock's price cannot be read now.
-func (o Order) awaitPrice(e Evidence) Step {
-	const reason = "its fill is far from the last price, and the price cannot be read now"
-	if o.Reason == reason && e.Source != FromLookUp {
-		return Step{}
-	}
-	o.NextAttemptAt, o.Reason = e.Now.Add(o.unchangedPause(e.Now)), reason
-	return Step{Kind: StepSave, Order: o}
 }
 
 // unchangedPause is how long an order rests that a look-up found as it was, and that no list shows: a quarter of
@@ -194,9 +181,12 @@ func (o Order) notFound(e Evidence) Step {
 	return Step{Kind: StepSend}
 }
 
-// lookUpLater is the step of an order that is looked up again after a pause.
+// lookUpLater is the step of an order that is looked up again after a pause. An order whose fill waits for a price goes
+// on waiting: only a report of the broker ends that.
 func (o Order) lookUpLater(now time.Time, reason string) Step {
-	o.NextAttemptAt, o.Reason = now.Add(Backoff(o.Attempts)), reason
+	if o.NextAttemptAt = now.Add(Backoff(o.Attempts)); !o.AwaitsPrice() {
+		o.Reason = reason
+	}
 	return Step{Kind: StepSave, Order: o}
 }
 

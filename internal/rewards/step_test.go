@@ -35,7 +35,9 @@ func TestNext(t *testing.T) {
 		return rewards.Evidence{Source: s, Err: &e}
 	}
 	first := func(e rewards.Evidence) rewards.Evidence { e.First = true; return e }
-	levels := []money.Price{100_000_000_000}
+	priced := func(p rewards.Pricing) rewards.Evidence {
+		return rewards.Evidence{Source: rewards.FromSend, Report: far, Levels: []money.Price{100_000_000_000}, Priced: p}
+	}
 	for name, test := range map[string]struct {
 		order  rewards.Order
 		e      rewards.Evidence
@@ -57,16 +59,24 @@ func TestNext(t *testing.T) {
 		"listed":        {sent, rewards.Evidence{Source: rewards.FromList, Report: report}, rewards.StepSave, rewards.OrderOpen, ""},
 		"filled":        {sent, rewards.Evidence{Source: rewards.FromLookUp, Report: filled}, rewards.StepSettle, rewards.OrderOpen, ""},
 		"contradiction": {sent, rewards.Evidence{Source: rewards.FromSend, Report: wrong}, rewards.StepSave, rewards.OrderQuarantined, "side"},
-		"far price":     {order: sent, e: rewards.Evidence{Source: rewards.FromSend, Report: far, Levels: levels}, kind: rewards.StepReadPrice},
+		"far price":     {order: sent, e: priced(rewards.Pricing{At: now.Add(-1), Since: now}), kind: rewards.StepReadPrice},
 		"far price, not read": {
-			sent,
-			rewards.Evidence{Source: rewards.FromSend, Report: far, Levels: levels, Unpriced: true},
+			sent, priced(rewards.Pricing{At: now.Add(-1), Since: now, Asked: true}),
 			rewards.StepSave, rewards.OrderSubmitted, "cannot be read now",
 		},
+		"far price, not read for almost a minute": {
+			sent, priced(rewards.Pricing{Since: now, Asked: true, Waited: time.Minute - 1}),
+			rewards.StepSave, rewards.OrderSubmitted, "cannot be read now",
+		},
+		"far price, not read for a minute": {
+			sent, priced(rewards.Pricing{At: now.Add(-1), Since: now, Asked: true, Waited: time.Minute}),
+			rewards.StepSave, rewards.OrderQuarantined, "no price could be read for 1m0s of open market",
+		},
 		"far price, read again": {
-			sent,
-			rewards.Evidence{Source: rewards.FromSend, Report: far, Levels: levels, Fresh: true},
-			rewards.StepSave, rewards.OrderQuarantined, "far from",
+			sent, priced(rewards.Pricing{At: now, Since: now, Asked: true}), rewards.StepSave, rewards.OrderQuarantined, "far from",
+		},
+		"far price, read beside": {
+			sent, priced(rewards.Pricing{At: now.Add(1), Since: now}), rewards.StepSave, rewards.OrderQuarantined, "far from",
 		},
 
 		"look-up fails":  {sent, fails(rewards.FromLookUp, rewards.BrokerError{}), rewards.StepSave, rewards.OrderSubmitted, "could not be asked"},

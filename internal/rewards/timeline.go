@@ -195,6 +195,8 @@ func (h History) addLive(t *timeline, o *Ordered) {
 		message = "the operator has decided about the order, which is booked next"
 	case !h.Led:
 		message = NotLed
+	case o.AwaitsPrice():
+		message = "the order was filled far from the last price, which is being checked"
 	case o.State == OrderOpen && o.Reason != "":
 		message = "the broker had the order, and does not show it now"
 	case o.State == OrderOpen:

@@ -53,6 +53,7 @@ func TestTimelineSaysWhatARewardWaitsFor(t *testing.T) {
 		"the broker's corporate actions have been unavailable since 2026-11-21 17:59 UTC":     stands(0, rewards.CauseAnnouncement, time.Time{}),
 		"a corporate action changes AAPL, or ends it, and must be applied first":              stands(7, rewards.CauseAction, time.Time{}),
 		"the limit of all orders today leaves no room for it; it waits for the next UTC day":  stands(7, rewards.CauseDaily, time.Time{}),
+		"an order of AAPL was filled far from its last price, which is being checked":         stands(7, rewards.CauseQuarantine, monday),
 		"it buys more shares of AAPL than one order may have":                                 stands(7, rewards.CauseQuantity, time.Time{}),
 		"the pool is below the $1.00 that the broker wants, and the house adds no more today": stands(7, rewards.CauseHouse, time.Time{}),
 		"the pool has $0.40 of the $1.00 that the broker wants, topped up at 14:05 New York": func(h *rewards.History) {
@@ -162,6 +163,9 @@ func TestTimelineOfALiveOrder(t *testing.T) {
 		"the order has been at the broker since 2026-11-21 18:01 UTC": func(h *rewards.History, o *rewards.Order) {
 			o.State, o.FirstAttemptAt, o.AnsweredAt = rewards.OrderOpen, at(11), at(75)
 			h.Control.Paused = "x" // does not matter any more
+		},
+		"the order was filled far from the last price, which is being checked": func(_ *rewards.History, o *rewards.Order) {
+			o.State, o.Reason = rewards.OrderOpen, farFilled(t).Reason
 		},
 		"the operator must decide about the order": func(_ *rewards.History, o *rewards.Order) { o.State, o.Reason = rewards.OrderQuarantined, "secret" },
 		"the operator has decided about the order, which is booked next": func(_ *rewards.History, o *rewards.Order) {

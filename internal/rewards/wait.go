@@ -48,6 +48,7 @@ func (b Brakes) Limits(price money.Price, timer SmallPoolTimer) PlanLimits {
 type Wait struct {
 	Asset   Asset // ID, Symbol and Doubt only
 	Blocked bool  // an order of the asset is quarantined
+	FarFill bool  // a fill of the asset is far from its last price, and waits for a newer one
 	Held    bool  // a corporate action holds the asset
 	App     App
 	Count   int // of rewards, at most MaxCounted
@@ -65,6 +66,8 @@ func (w Wait) Explain(p Plan, hold Hold, b Brakes, left PlanLimits) string {
 		return "the stock's price is in doubt: see `stockrewards asset confirm` and `asset reject`"
 	case w.Blocked:
 		return "an order of the stock is quarantined: see `stockrewards order list --state quarantined`"
+	case w.FarFill:
+		return "an order of the stock was filled far from its last price and waits for a newer one, a minute at most"
 	case w.Held:
 		return "a corporate action holds the stock: see `stockrewards action list`"
 	}

@@ -68,20 +68,25 @@ func (s *Store) explain(ctx context.Context, tx Tx, waits []rewards.Wait, b rewa
 	return nil
 }
 
-const heldByAction = string('0' + rune(rewards.CauseAction))
+const (
+	heldByAction = string('0' + rune(rewards.CauseAction))
+	quarantine   = string('0' + rune(rewards.CauseQuarantine))
+)
 
 func queryWaits(ctx context.Context, tx Tx) ([]rewards.Wait, error) {
 	return fetchAll(ctx, tx, func(row Row) (w rewards.Wait, err error) {
 		var oldest rewards.RewardID
 		err = row.Scan((*int64)(&w.Asset.ID), &w.Asset.Symbol, toTime{&w.Asset.Doubt.Since}, toFlag{&w.Blocked},
-			toFlag{&w.Held}, toID(&w.App.ID), &w.App.Name, toFlag{&w.App.Suspended}, &w.Count, toID(&oldest))
+			toFlag{&w.FarFill}, toFlag{&w.Held}, toID(&w.App.ID), &w.App.Name, toFlag{&w.App.Suspended}, &w.Count, toID(&oldest))
 		w.Oldest, w.Count = oldest.Time(), min(w.Count, rewards.MaxCounted)
 		return w, err
 	}, `WITH RECURSIVE `+waitingQueues+`
-		SELECT w.asset_id, w.symbol, w.doubt_since, w.blocked, w.held, w.app_id, w.name, w.suspended, w.waiting,
-			w.oldest FROM (
+		SELECT w.asset_id, w.symbol, w.doubt_since, w.blocked, w.far_fill, w.held, w.app_id, w.name, w.suspended,
+			w.waiting, w.oldest FROM (
 			SELECT q.asset_id, s.symbol, s.doubt_since,
 				EXISTS (`+quarantinedOrder+`q.asset_id) AS blocked,
+				EXISTS (SELECT 1 FROM standstills b WHERE b.asset_id = q.asset_id AND b.until = 0 AND b.cause = `+
+		quarantine+` AND b.expected <> 0) AS far_fill,
 				EXISTS (SELECT 1 FROM standstills b WHERE b.asset_id = q.asset_id AND b.until = 0 AND b.cause = `+
 		heldByAction+`) AS held,
 				q.app_id, a.name, a.suspended,
