@@ -213,6 +213,9 @@ func TestLogOnAFullDisk(t *testing.T) {
 		writer.Close()
 		const lost = 4
 		got := strings.SplitAfter(string(out.text), "\n")
+		if len(got) != 7 { //nolint:mnd // as many as want
+			t.Fatalf("%q", got)
+		}
 		want := []string{"complete\n", "inc\n", "whole\n", got[3], "last\n", got[5], ""}
 		if diff := cmp.Diff(want, got); diff != "" {
 			t.Errorf("(-want +got):\n%s", diff)

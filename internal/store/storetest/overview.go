@@ -103,7 +103,7 @@ func (e *counted) hanging(write func() error, meanwhile func()) error {
 	return <-done
 }
 
-// After a write for clients failed with an error that the engine does not know, a trial finds out whether others do.
+// testUnknownErrors checks that a trial follows a write for clients whose error the engine does not know.
 func testUnknownErrors(t *testing.T, w *World) {
 	e := &counted{Engine: w.engine, hang: make(chan chan struct{}, 1)}
 	books, err := store.New(t.Context(), e, w.Now, rand.NewChaCha8([32]byte{2}))
