@@ -66,7 +66,7 @@ wait "$server"
 if [ -n "$database" ]; then
   kill %1
   wait %1 || true
-  pg_dump --no-owner "$database" | gzip -n9 >"$out/rewards.sql.gz"
+  pg_dump --encoding=UTF8 --no-owner "$database" | gzip -n9 >"$out/rewards.sql.gz"
 else
   gzip -n9 <rewards.db >"$out/rewards.db.gz"
 fi

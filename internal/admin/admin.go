@@ -78,6 +78,8 @@ type Certificate interface {
 type DatabaseServer interface {
 	// Weakness says why acknowledged commits may be lost; "" when they are durable.
 	Weakness(ctx context.Context) (string, error)
+	// TransactionIDsLow says how many transactions are left before the server refuses all writes; "" when enough are.
+	TransactionIDsLow(ctx context.Context) (string, error)
 	// CheckAccess fails when rights are missing that clients need.
 	CheckAccess(ctx context.Context) error
 }
@@ -113,6 +115,7 @@ type Admin struct {
 type condition struct {
 	weakness string // why acknowledged commits may be lost
 	heldBack string // what keeps it from freeing space
+	idsLow   string // how few transaction ids are left
 }
 
 // New returns an Admin. It registers its gauges with o.Metrics, which can be used once.
@@ -133,7 +136,10 @@ func New(o Options) (*Admin, error) {
 		if c.heldBack, err = o.Store.HeldBack(ctx); err != nil || o.Server == nil {
 			return c, err
 		}
-		c.weakness, err = o.Server.Weakness(ctx)
+		if c.weakness, err = o.Server.Weakness(ctx); err != nil {
+			return c, err
+		}
+		c.idsLow, err = o.Server.TransactionIDsLow(ctx)
 		return c, err
 	})
 	return a, o.Metrics.registry.Register(&collector{a})

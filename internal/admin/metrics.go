@@ -155,7 +155,7 @@ func (m *Metrics) Request(method, route string, status int, appFault bool, took 
 func (m *Metrics) WatchLog(dropped func() int64) {
 	m.registry.MustRegister(prometheus.NewCounterFunc(prometheus.CounterOpts{
 		Name: prefix + "log_lines_dropped_total",
-		Help: "Log lines dropped since the process started, because nobody read the log.",
+		Help: "Log lines dropped since the process started, because nobody read the log or it could not be written.",
 	}, func() float64 { return number(dropped()) })) //nolint:forbidigo // a count
 }
 

@@ -131,6 +131,9 @@ func (a *Admin) warnings(ctx context.Context) []warning {
 		if c.heldBack != "" {
 			add("space_held_back", c.heldBack)
 		}
+		if c.idsLow != "" {
+			add("transaction_ids_low", c.idsLow)
+		}
 	}
 	for _, alarm := range v.Alarms {
 		if code := alarm.Kind(); code != rewards.AlarmPaused && code != rewards.AlarmConflict { // added above

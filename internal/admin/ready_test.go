@@ -12,6 +12,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"stockrewards/internal/admin"
 	"stockrewards/internal/rewards"
 )
 
@@ -99,6 +100,27 @@ func TestHeldBackIsAWarning(t *testing.T) {
 			t.Errorf("%d looks in three minutes", w.looks)
 		}
 	})
+}
+
+// server is a PostgreSQL that has few transaction ids left.
+type server struct{}
+
+func (server) Weakness(context.Context) (string, error)          { return "", nil }
+func (server) TransactionIDsLow(context.Context) (string, error) { return "600 million are left", nil }
+func (server) CheckAccess(context.Context) error                 { return nil }
+
+func TestTransactionIDsAreAWarning(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	o := w.admin.Options
+	o.Server, o.Metrics = server{}, newMetrics()
+	var err error
+	w.admin, err = admin.New(o)
+	check(t, err)
+	found := w.ready(t, 200).Warnings
+	if len(found) != 1 || found[0].Code != "transaction_ids_low" || found[0].Message != "600 million are left" {
+		t.Errorf("%+v", found)
+	}
 }
 
 // A disk that does not answer makes the process not ready after two seconds.

@@ -8,6 +8,7 @@ import (
 	"cmp"
 	"context"
 	"crypto/tls"
+	"encoding/pem"
 	"fmt"
 	"log/slog"
 	"os"
@@ -75,9 +76,23 @@ func (p *Pair) read() (*loaded, error) {
 		return nil, fmt.Errorf("certificate: %s: the key is encrypted; decrypt it, as with `openssl pkey`", p.keyFile)
 	}
 	if err != nil {
-		return nil, fmt.Errorf("certificate: %s and %s: %w", p.certFile, p.keyFile, err)
+		return nil, fmt.Errorf("certificate: %s and %s: %w%s", p.certFile, p.keyFile, err, hint(cert, key))
 	}
 	return &loaded{cert, key, &pair}, nil
+}
+
+// hint says why a certificate does not match its key, where the files show it; "" elsewhere.
+func hint(cert, key []byte) string {
+	byteOrderMark := []byte("\ufeff")
+	if bytes.HasPrefix(cert, byteOrderMark) || bytes.HasPrefix(key, byteOrderMark) {
+		return "; a file begins with a byte order mark (EF BB BF), which hides its first block: save it without one"
+	}
+	for block, rest := pem.Decode(cert); block != nil; block, rest = pem.Decode(rest) {
+		if _, err := tls.X509KeyPair(rest, key); err == nil {
+			return "; a later certificate of the file does: put the server's certificate first"
+		}
+	}
+	return ""
 }
 
 func (l *loaded) validAt(now time.Time) error {

@@ -16,6 +16,7 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -194,6 +195,20 @@ func TestLoadRefusesMismatchedFiles(t *testing.T) {
 	w.write(t, pair{one.cert, other.key})
 	if err := load(); err == nil || strings.Contains(err.Error(), "PRIVATE") {
 		t.Errorf("another certificate's key: %v", err)
+	}
+	w.write(t, pair{slices.Concat(other.cert, one.cert, []byte("trailing\n")), one.key})
+	if err := load(); err == nil || !strings.Contains(err.Error(), "put the server's certificate first") {
+		t.Errorf("a chain in the wrong order: %v", err)
+	}
+	mark := []byte("\xef\xbb\xbf")
+	for name, p := range map[string]pair{
+		"a chain":       {slices.Concat(mark, one.cert, other.cert), one.key},
+		"a certificate": {slices.Concat(mark, one.cert), one.key}, "a key": {one.cert, slices.Concat(mark, one.key)},
+	} {
+		w.write(t, p)
+		if err := load(); err == nil || !strings.Contains(err.Error(), "begins with a byte order mark") {
+			t.Errorf("%s after a byte order mark: %v", name, err)
+		}
 	}
 	w.write(t, newPairOf(t, elliptic.P224(), "unusable", now, now.Add(time.Hour)))
 	if err := load(); err == nil || !strings.Contains(err.Error(), "clients cannot use its key") {

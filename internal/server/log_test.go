@@ -6,9 +6,12 @@ import (
 	"log/slog"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/google/go-cmp/cmp"
 
 	"stockrewards/internal/server"
 )
@@ -126,7 +129,7 @@ func TestUnreadLog(t *testing.T) {
 				t.Fatalf("line %d is %.80s", i, line)
 			}
 		}
-		want := fmt.Sprintf(`"msg":"log lines were dropped: nobody read the log","lines":%d}`, dropped)
+		want := fmt.Sprintf(`"msg":"log lines were dropped: nobody read the log, or it could not be written","lines":%d}`, dropped)
 		if last := got[len(got)-1]; int64(len(got)-1) != many-dropped || !strings.HasSuffix(last, want) {
 			t.Errorf("%d lines, the last is %.200s", len(got), last)
 		}
@@ -153,4 +156,72 @@ func TestClosedLog(t *testing.T) {
 	if n := writer.Dropped(); n != 2 {
 		t.Errorf("%d lines dropped, want 2", n)
 	}
+}
+
+// disk is a log file on a disk with some room.
+type disk struct {
+	mu   sync.Mutex
+	room int
+	text []byte
+}
+
+func (d *disk) Write(b []byte) (int, error) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	n := min(d.room, len(b))
+	d.room -= n
+	d.text = append(d.text, b[:n]...)
+	if n < len(b) {
+		return n, syscall.ENOSPC
+	}
+	return n, nil
+}
+
+// set sets the room in bytes.
+func (d *disk) set(room int) {
+	synctest.Wait()
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.room = room
+}
+
+// On a full disk a line is cut off. Once there is room the next line does not continue it, and the number of lines
+// lost is logged.
+func TestLogOnAFullDisk(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		const cut, room, noRoom = 12, 1 << 20, 0
+		out := &disk{room: cut}
+		writer := server.NewLogWriter(out, server.JSONLog)
+		write := func(lines string) {
+			t.Helper()
+			for line := range strings.Lines(lines) {
+				_, err := io.WriteString(writer.Batched(), line)
+				check(t, err)
+			}
+			time.Sleep(batchDelay)
+			synctest.Wait()
+		}
+		write("complete\nincomplete\nmissing\n")
+		write("also missing\n")
+		out.set(len("\n") + len("whole\n") + cut) // the report is incomplete
+		write("whole\n")
+		out.set(noRoom)
+		write("missing again\n")
+		out.set(room)
+		write("last\n")
+		writer.Close()
+		const lost = 4
+		got := strings.SplitAfter(string(out.text), "\n")
+		if len(got) != 7 { //nolint:mnd // as many as want
+			t.Fatalf("%q", got)
+		}
+		want := []string{"complete\n", "inc\n", "whole\n", got[3], "last\n", got[5], ""}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("(-want +got):\n%s", diff)
+		}
+		if len(got[3]) != cut+1 || !strings.HasSuffix(got[5], fmt.Sprintf("\"lines\":%d}\n", lost)) || writer.Dropped() != lost {
+			t.Errorf("%q, %q, %d lines dropped; want %d", got[3], got[5], writer.Dropped(), lost)
+		}
+	})
 }

@@ -18,16 +18,18 @@ func JSONLog(out io.Writer) slog.Handler { return withoutRepeats(slog.NewJSONHan
 
 // LogWriter writes log lines in the background, so that a slow or absent reader blocks
 // nobody. When maxBacklog bytes wait, further lines are dropped and counted. It is safe
-// for concurrent use.
+// for concurrent use. Lines that out refuses are dropped as well.
 type LogWriter struct {
 	out     io.Writer
-	notice  *slog.Logger // writes to out directly
+	torn    bool         // the last line in out is incomplete
+	note    bytes.Buffer // the line that notice has formatted
+	notice  *slog.Logger
 	wake    chan struct{}
 	dropped atomic.Int64 // lines, since the start
 
 	mu      sync.Mutex
 	backlog []byte
-	lost    int64           // lines dropped since the backlog was last taken
+	lost    int64           // lines dropped that no line in out reports yet
 	flushed []chan struct{} // closed when the backlog is written
 	timer   *time.Timer     // flushes batched lines
 	closed  bool
@@ -48,7 +50,8 @@ func NewLogWriter(out io.Writer, handler func(io.Writer) slog.Handler) *LogWrite
 	if out == os.Stderr {
 		signal.Ignore(syscall.SIGPIPE)
 	}
-	l := &LogWriter{out: out, notice: slog.New(handler(out)), wake: make(chan struct{}, 1)}
+	l := &LogWriter{out: out, wake: make(chan struct{}, 1)}
+	l.notice = slog.New(handler(&l.note))
 	l.timer = time.AfterFunc(batchDelay, l.flush)
 	go l.run()
 	return l
@@ -122,12 +125,12 @@ func (l *LogWriter) run() {
 		lines, lost, flushed, closed := l.backlog, l.lost, l.flushed, l.closed
 		l.backlog, l.lost, l.flushed = spare[:0], 0, nil
 		l.mu.Unlock()
-		if _, err := l.out.Write(lines); err != nil {
-			l.dropped.Add(int64(bytes.Count(lines, []byte("\n"))))
-		}
-		if lost > 0 {
-			l.notice.LogAttrs(context.Background(), slog.LevelWarn, //nolint:forbidigo // a writer has none
-				"log lines were dropped: nobody read the log", slog.Int64("lines", lost))
+		failed := l.emit(lines)
+		l.dropped.Add(failed)
+		if lost += failed; lost > 0 && (failed > 0 || !l.report(lost)) {
+			l.mu.Lock()
+			l.lost += lost
+			l.mu.Unlock()
 		}
 		for _, done := range flushed {
 			close(done)
@@ -139,4 +142,28 @@ func (l *LogWriter) run() {
 			return
 		}
 	}
+}
+
+// emit writes lines to out, and returns how many of them are not whole in it. It first ends a line that is torn.
+func (l *LogWriter) emit(lines []byte) (lost int64) {
+	end := []byte("\n")
+	if l.torn {
+		if _, err := l.out.Write(end); err != nil {
+			return int64(bytes.Count(lines, end))
+		}
+	}
+	n, err := l.out.Write(lines)
+	l.torn = err != nil && n > 0 && !bytes.HasSuffix(lines[:n], end)
+	if err != nil {
+		lost = int64(bytes.Count(lines[n:], end))
+	}
+	return lost
+}
+
+// report writes how many lines were lost, and reports whether that succeeded.
+func (l *LogWriter) report(lost int64) bool {
+	l.note.Reset()
+	l.notice.LogAttrs(context.Background(), slog.LevelWarn, //nolint:forbidigo // a writer has none
+		"log lines were dropped: nobody read the log, or it could not be written", slog.Int64("lines", lost))
+	return l.emit(l.note.Bytes()) == 0
 }

@@ -26,6 +26,7 @@ type watched struct {
 	failure   error     // of the last write; nil when it was committed
 	refusal   error     // of the last write for clients; nil when it was committed
 	refusedAt time.Time // when it failed
+	doubted   bool      // whether it failed for a reason that may be that of its data
 	unread    time.Time // when a read failed last because the database is unavailable
 	underWay  int       // writes for clients, and waits until they are durable
 	progress  time.Time // when the first of them began, or the last one ended
@@ -159,10 +160,13 @@ func (e *watched) watchClients(err error) error {
 	_ = e.watch(err)
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	if err == nil {
-		e.refusal = nil
-	} else if rewards.CodeOf(err) == rewards.CodeUnavailable {
+	switch code := rewards.CodeOf(err); {
+	case err == nil:
+		e.refusal, e.doubted = nil, false
+	case code == rewards.CodeUnavailable:
 		e.refusal, e.refusedAt = err, e.now()
+	case code == rewards.CodeInternal: // a trial finds out
+		e.doubted = true
 	}
 	return err
 }
@@ -176,7 +180,7 @@ func (e *watched) last() (written time.Time, refused error) {
 		refused = e.refusal
 	}
 	hangs := e.underWay > 0 && e.now().Sub(e.progress) > progressProof
-	if e.failure == nil && e.refusal == nil && !e.unread.After(e.written) && !hangs {
+	if e.failure == nil && e.refusal == nil && !e.doubted && !e.unread.After(e.written) && !hangs {
 		written = e.written
 	}
 	return written, refused

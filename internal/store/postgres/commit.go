@@ -38,7 +38,7 @@ func (s *session) CommitAll(ctx context.Context, n int, with string, args ...any
 }
 
 // end sends a commit, with the statement before it in one exchange, and judges the outcome. Only
-// the server's confirmation without a warning is a commit. The server skips what follows an
+// the server's confirmation without a warning at the commit itself is a commit. The server skips what follows an
 // error, so that after an error of any statement nothing is committed. Once the commit was sent
 // and its answer is missing, the outcome is unknown. To an old primary no commit is sent.
 func (s *session) end(ctx context.Context, query string, args ...any) error {
@@ -52,8 +52,7 @@ func (s *session) end(ctx context.Context, query string, args ...any) error {
 	if s.isOld(conn) {
 		return errors.Join(errBroken, errOldPrimary)
 	}
-	delete(conn.CustomData(), warned)
-	tag, answered, err := execAll(s.conn.SendBatch(ctx, batch), batch.Len())
+	tag, answered, err := execAll(s.conn.SendBatch(ctx, batch), batch.Len(), conn)
 	switch {
 	case err == nil && tag.String() != "COMMIT":
 		return errRolledBack
@@ -74,9 +73,15 @@ func (s *session) end(ctx context.Context, query string, args ...any) error {
 }
 
 // execAll reads the results of a batch until an error. It returns the last one and how many were
-// read before.
-func execAll(results pgx.BatchResults, length int) (tag pgconn.CommandTag, answered int, err error) {
+// read before. It forgets warnings before the last result: the server also warns when it gives a
+// transaction its id while few are left.
+func execAll(
+	results pgx.BatchResults, length int, conn *pgconn.PgConn,
+) (tag pgconn.CommandTag, answered int, err error) {
 	for ; answered < length; answered++ {
+		if answered == length-1 {
+			delete(conn.CustomData(), warned)
+		}
 		if tag, err = results.Exec(); err != nil {
 			break
 		}

@@ -49,9 +49,13 @@ func classify(err error) error {
 		return rewards.Unavailable("the database has no free connection", err)
 	case class == "53":
 		return rewards.Unavailable("the database has no room", err)
+	case state == limitReached:
+		return rewards.Unavailable("the database accepts no more writes", withHint(err))
 	case state == insufficientPrivilege, state == "42P01", state == "42703":
 		return refused(err)
-	case class == "08", class == "25", class == "57", class == "58", class == "XX":
+	case state == noUniqueIndex:
+		return rewards.Unavailable("the database is incomplete", withHint(err))
+	case class == "08", class == "25", class == "55", class == "57", class == "58", class == "72", class == "XX":
 		return rewards.Unavailable("the database cannot be used now", err)
 	case errors.Is(err, errBroken), errors.Is(err, errNotBegun) && state == "": // no server has judged it
 		return rewards.Unavailable("the database cannot be reached", err)
@@ -79,6 +83,13 @@ const canceled = "57014"
 
 // tooManyConnections is the SQLSTATE of a server, role or database that accepts no more connections.
 const tooManyConnections = "53300"
+
+// limitReached is the SQLSTATE of a server whose transaction ids are used up. No request causes it: what clients send
+// fits into an index.
+const limitReached = "54000"
+
+// noUniqueIndex is the SQLSTATE of an "on conflict" without its unique index.
+const noUniqueIndex = "42P10"
 
 // outOfRange is the SQLSTATE of a number that does not fit into its type.
 const outOfRange = "22003"

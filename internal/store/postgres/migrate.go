@@ -102,10 +102,12 @@ func checkPlace(ctx context.Context, conn *pgx.Conn) error {
 	if err != nil {
 		return fmt.Errorf("cannot read the schema's name: %w", err)
 	}
+	// Names are looked up in pg_class, which needs no right on their schema.
 	rows, err := conn.Query(ctx, `SELECT n.nspname, pg_get_userbyid(r.relowner),
-			to_regclass(format('%I.open_rewards', n.nspname)) IS NULL
+			NOT EXISTS (SELECT FROM pg_class o WHERE o.relnamespace = n.oid AND o.relname = 'open_rewards')
 		FROM pg_class r JOIN pg_namespace n ON n.oid = r.relnamespace WHERE r.relname = 'rewards' AND r.relkind = 'r'
-			AND to_regclass(format('%I.goose_db_version', n.nspname)) IS NOT NULL ORDER BY 1`)
+			AND EXISTS (SELECT FROM pg_class v WHERE v.relnamespace = n.oid AND v.relname = 'goose_db_version')
+		ORDER BY 1`)
 	if err != nil {
 		return fmt.Errorf("cannot look for the store: %w", err)
 	}
@@ -160,7 +162,7 @@ func up(ctx context.Context, provider *goose.Provider) error {
 	}
 }
 
-// withHint adds the next step to an error about a missing privilege, or a lock.
+// withHint adds the next step to an error about a missing privilege or index, a lock, or used-up transaction ids.
 func withHint(err error) error {
 	switch sqlState(err) {
 	case insufficientPrivilege:
@@ -168,6 +170,12 @@ func withHint(err error) error {
 	case lockNotAvailable:
 		return fmt.Errorf("%w; another session uses a table: end it (pg_stat_activity), "+
 			"then run `stockrewards migrate` again", err)
+	case limitReached:
+		return fmt.Errorf("%w; if transaction ids are used up, end old and prepared transactions, "+
+			"then run VACUUM in every database as a superuser", err)
+	case noUniqueIndex:
+		return fmt.Errorf("%w; a unique index is missing, as after an incomplete restore: "+
+			"restore the backup into an empty database", err)
 	}
 	return err
 }

@@ -329,7 +329,8 @@ func (e *Engine) write(
 func busy(err error) error { return rewards.Unavailable("the database is busy", err) }
 
 // ErrBackup names PostgreSQL's own tools.
-var ErrBackup = errors.New("PostgreSQL is backed up by its own tools: pg_basebackup and WAL archiving, or pg_dump")
+var ErrBackup = errors.New("PostgreSQL is backed up by its own tools: " +
+	"pg_basebackup and WAL archiving, or pg_dump --encoding=UTF8")
 
 // Backup implements store.Engine. It fails with ErrBackup.
 func (e *Engine) Backup(context.Context, string) error { return ErrBackup }

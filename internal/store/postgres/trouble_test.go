@@ -87,6 +87,18 @@ func TestBookingInTrouble(t *testing.T) {
 	}
 }
 
+// A store that was restored without a unique index is not taken for one that works.
+func TestAnIncompleteRestore(t *testing.T) {
+	t.Parallel()
+	url := database(t, cluster(t))
+	w := storetest.NewWorld(t, open(t, url, postgres.Options{}))
+	exec(t, url, `ALTER TABLE settings DROP CONSTRAINT settings_pkey`)
+	err := w.SetPaused(t.Context(), "checking")
+	if rewards.CodeOf(err) != rewards.CodeUnavailable || !strings.Contains(err.Error(), "as after an incomplete restore") {
+		t.Errorf("%v", err)
+	}
+}
+
 // Rows that a policy hides are not taken for missing: the process does not start, or is not ready.
 func TestHiddenRows(t *testing.T) {
 	t.Parallel()

@@ -103,6 +103,22 @@ func (e *counted) hanging(write func() error, meanwhile func()) error {
 	return <-done
 }
 
+// testUnknownErrors checks that a trial follows a write for clients whose error the engine does not know.
+func testUnknownErrors(t *testing.T, w *World) {
+	e := &counted{Engine: w.engine, hang: make(chan chan struct{}, 1)}
+	books, err := store.New(t.Context(), e, w.Now, rand.NewChaCha8([32]byte{2}))
+	check(t, err)
+	e.expect(t, books, "before the first write", 1, 0)
+	e.fault = errors.New("unknown to the engine")
+	_, err = books.RecordRewards(t.Context(), []rewards.NewReward{w.Request(t, 1_000_000)})
+	wantCode(t, err, rewards.CodeInternal)
+	e.expect(t, books, "a reward met an unknown error, and so does the trial", 1, rewards.CodeInternal)
+	e.fault = nil
+	check(t, books.As(w.By()).SetPaused(t.Context(), ""))
+	e.expect(t, books, "the trial alone shows that it is over", 1, 0)
+	e.expect(t, books, "right after the trial", 0, 0)
+}
+
 func testCheckWrites(t *testing.T, w *World) {
 	e := &counted{Engine: w.engine, hang: make(chan chan struct{}, 1)}
 	books, err := store.New(t.Context(), e, w.Now, rand.NewChaCha8([32]byte{2}))

@@ -103,6 +103,7 @@ func contract() map[string]func(*testing.T, *World) {
 		"OperatorsAtOnce":        testOperatorsAtOnce,
 		"Overview":               testOverview,
 		"CheckWrites":            testCheckWrites,
+		"UnknownErrors":          testUnknownErrors,
 		"Conflicts":              testConflicts,
 		"Assets":                 testAssets,
 		"Sync":                   testSync,
