@@ -101,6 +101,19 @@ func TestHeldBackIsAWarning(t *testing.T) {
 	})
 }
 
+// Weak commits are a warning also while it is unknown what holds the database back, which then has no metric.
+func TestWeakCommitsAreAWarning(t *testing.T) {
+	t.Parallel()
+	w := newWorldOver(t, weakServer{})
+	w.unknown = errors.New("permission denied for view pg_prepared_xacts")
+	if found := w.ready(t, 200).Warnings; len(found) != 1 || found[0].Code != "weak_commits" {
+		t.Errorf("%+v", found)
+	}
+	if _, body := w.get(t, "/metrics"); strings.Contains(body, "space_held_back") {
+		t.Error("the metrics say what is unknown")
+	}
+}
+
 // A disk that does not answer makes the process not ready after two seconds.
 func TestNotReadyWhileTheDiskHangs(t *testing.T) {
 	t.Parallel()
