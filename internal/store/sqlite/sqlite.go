@@ -52,7 +52,10 @@ type Engine struct {
 	sole    bool        // see Options
 }
 
-var _ store.SoleProcess = (*Engine)(nil)
+var (
+	_ store.SoleProcess = (*Engine)(nil)
+	_ store.Filed       = (*Engine)(nil)
+)
 
 // Open opens or creates the file (mode 0600) and migrates its schema. It fails with
 // store.ErrNewerSchema, and for files that package dbfile refuses.
@@ -298,6 +301,15 @@ func (e *Engine) WriteForClients(ctx context.Context, f func(context.Context, st
 // WriteBooks implements store.Engine. It is a Write too.
 func (e *Engine) WriteBooks(ctx context.Context, f func(context.Context, store.Tx) error) error {
 	return e.Write(ctx, f)
+}
+
+// CheckFiles implements store.Filed.
+func (e *Engine) CheckFiles() error {
+	err := e.sync.look()
+	if err != nil {
+		e.fail(err)
+	}
+	return err
 }
 
 // Durable implements store.Engine.
