@@ -106,7 +106,7 @@ func (e *Engine) open(ctx context.Context, path string, o Options) error {
 	}
 	writer, err := dial(name)
 	if err != nil {
-		return err
+		return unusable(path, err)
 	}
 	e.writer = newPool(writer)
 	if e.memory {
@@ -185,7 +185,7 @@ func connect(ctx context.Context, name string, own ...string) (*session, error) 
 func dial(name string) (*session, error) {
 	conn, err := sqlite.OpenConn(name, sqlite.OpenReadWrite, sqlite.OpenCreate, sqlite.OpenURI)
 	if err != nil {
-		return nil, fmt.Errorf("sqlite: cannot open: %w", err)
+		return nil, err
 	}
 	s := &session{conn: conn}
 	s.allowInterrupt()
