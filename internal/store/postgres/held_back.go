@@ -94,19 +94,20 @@ func cause(list []holder) holder {
 // holders lists the first hundred holders: those with the oldest transaction first, and of these its owner. A vacuum
 // does not count: it holds back no other.
 func (e *Engine) holders(ctx context.Context) ([]holder, error) {
-	rows, err := e.pool.Query(ctx, `select kind, name, oldest::text, owner, program, state, coalesce(own = oldest, false),
+	rows, err := e.pool.Query(ctx, `select kind, name, oldest::text, owner, program, state,
+			coalesce(own = oldest, false),
 			coalesce((extract(epoch from clock_timestamp() - began) * 1000000)::bigint, -1)
 		from (select *, case when seen is null or age(own) > age(seen) then own else seen end as oldest
-			from (select case backend_type when 'walsender' then 'standby' else 'process' end as kind, pid::text as name,
-					coalesce(usename, '') as owner, coalesce(application_name, '') as program,
+			from (select case backend_type when 'walsender' then 'standby' else 'process' end as kind,
+					pid::text as name, coalesce(usename, '') as owner, coalesce(application_name, '') as program,
 					coalesce(state, '') as state, backend_xid as own, backend_xmin as seen, xact_start as began
 				from pg_stat_activity a
 				where pid <> pg_backend_pid() and coalesce(datname, current_database()) = current_database()
 					and not exists (select from pg_stat_progress_vacuum v where v.pid = a.pid)
 				union all select 'prepared', gid, owner, '', '', transaction, null, prepared
 					from pg_prepared_xacts where database = current_database()
-				union all select 'slot', slot_name, '', '', case when active then 'in use' else 'not in use' end, null, xmin, null
-					from pg_replication_slots) as listed) as holders
+				union all select 'slot', slot_name, '', '', case when active then 'in use' else 'not in use' end,
+					null, xmin, null from pg_replication_slots) as listed) as holders
 		where oldest is not null
 		order by age(oldest) desc, coalesce(own = oldest, false) desc, began nulls first, kind, name limit 100`)
 	if err != nil {
