@@ -44,6 +44,15 @@ func TestRootLeavesFilesToTheServicesUser(t *testing.T) {
 	fails(t, "exit status 1", "setup.lock: permission denied: it belongs to root; give it to nobody (`chown nobody "+setup+
 		"`), or remove it")(string(out), err)
 	noError(t, os.Chown(setup, nobody, nobody))
+
+	file := filepath.Join(folder, "rewards.db")
+	noError(t, os.Chown(file, 0, 0))
+	for _, command := range [][]string{{"app", "list"}, {"audit"}} {
+		out, err = asNobody(command...).CombinedOutput()
+		fails(t, "exit status 1", "cannot open "+file+": this user must be able to read and write the file and its folder",
+			": it belongs to root; give it to nobody (`chown nobody "+file+"`)")(string(out), err)
+	}
+	noError(t, os.Chown(file, nobody, nobody))
 	p := world.Launch(t, "nobody", asNobody("serve", "--listen", "127.0.0.1:0"))
 	p.Kill()
 }

@@ -2,6 +2,7 @@ package test
 
 import (
 	"net"
+	"os"
 	"os/exec"
 	"strings"
 	"syscall"
@@ -56,6 +57,23 @@ func TestSIGTERMBeforeTheDatabaseIsOpen(t *testing.T) {
 	}
 	noError(t, unlock())
 	s.wantOutput("active", "app", "list")
+}
+
+// A stop does not return the lease once the index of SQLite's log is lost: that would write over what another program
+// has committed since. The process says so by its exit status.
+func TestAStopWithoutTheIndexOfTheLog(t *testing.T) {
+	t.Parallel()
+	s := newService(t, t.TempDir())
+	s.start()
+	s.newUser("before")
+	noError(t, os.Remove(strings.TrimPrefix(s.database(), "sqlite:")+"-shm"))
+	if err := s.stop(); err == nil {
+		t.Error("the exit status is 0")
+	}
+	wantText(t, s.logs(), "-shm was moved away, removed or replaced while this process used it", "cannot return the lease")
+	s.start()
+	s.newUser("after")
+	s.command("audit")
 }
 
 // A command that a signal ends says so, instead of naming the step that it was at.

@@ -175,6 +175,10 @@ func (m *cutover) audit(ctx context.Context, database string) error {
 		return err
 	}
 	name := withoutPassword(database)
+	if report.OnlyFilters() {
+		return fmt.Errorf("%s: filters of keys are damaged: start serve with this database, which makes them again, "+
+			"then stop it and repeat the copy", name)
+	}
 	if checks, violations := report.Violated(); violations > 0 {
 		return fmt.Errorf("%s: %d violations of %d checks: see `stockrewards audit`", name, violations, checks)
 	}

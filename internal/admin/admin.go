@@ -116,6 +116,7 @@ type condition struct {
 	weakness string // why acknowledged commits may be lost
 	heldBack string // what keeps it from freeing space
 	idsLow   string // how few transaction ids are left
+	unknown  error  // why heldBack is not known
 }
 
 // New returns an Admin. It registers its gauges with o.Metrics, which can be used once.
@@ -132,15 +133,13 @@ func New(o Options) (*Admin, error) {
 		}
 		return struct{}{}, err
 	})
-	a.database = newCached(conditionEvery, conditionTimeout, func(ctx context.Context) (c condition, err error) {
-		if c.heldBack, err = o.Store.HeldBack(ctx); err != nil || o.Server == nil {
-			return c, err
+	a.database = newCached(conditionEvery, conditionTimeout, func(ctx context.Context) (c condition, _ error) {
+		if o.Server != nil {
+			c.weakness, _ = o.Server.Weakness(ctx) // "" while it is unknown
+			c.idsLow, _ = o.Server.TransactionIDsLow(ctx)
 		}
-		if c.weakness, err = o.Server.Weakness(ctx); err != nil {
-			return c, err
-		}
-		c.idsLow, err = o.Server.TransactionIDsLow(ctx)
-		return c, err
+		c.heldBack, c.unknown = o.Store.HeldBack(ctx)
+		return c, nil
 	})
 	return a, o.Metrics.registry.Register(&collector{a})
 }

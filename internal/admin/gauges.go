@@ -46,7 +46,7 @@ func (c *collector) Collect(ch chan<- prometheus.Metric) {
 			"When the TLS certificate expires, in seconds since 1970; missing without TLS.",
 			number(c.Certificate.NotAfter(ctx).Unix()))
 	}
-	if condition, err := c.database.get(ctx); err == nil {
+	if condition, err := c.database.get(ctx); err == nil && condition.unknown == nil {
 		s.flag("space_held_back", "Whether something keeps the database from freeing space (1) or not (0).",
 			condition.heldBack != "")
 	}

@@ -12,7 +12,6 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"stockrewards/internal/admin"
 	"stockrewards/internal/rewards"
 )
 
@@ -102,24 +101,18 @@ func TestHeldBackIsAWarning(t *testing.T) {
 	})
 }
 
-// server is a PostgreSQL that has few transaction ids left.
-type server struct{}
-
-func (server) Weakness(context.Context) (string, error)          { return "", nil }
-func (server) TransactionIDsLow(context.Context) (string, error) { return "600 million are left", nil }
-func (server) CheckAccess(context.Context) error                 { return nil }
-
-func TestTransactionIDsAreAWarning(t *testing.T) {
+// What is wrong with the server is a warning also while it is unknown what holds the database back, which then has no
+// metric.
+func TestWarningsOfTheServer(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
-	o := w.admin.Options
-	o.Server, o.Metrics = server{}, newMetrics()
-	var err error
-	w.admin, err = admin.New(o)
-	check(t, err)
+	w := newWorldOver(t, weakServer{})
+	w.unknown = errors.New("permission denied for view pg_prepared_xacts")
 	found := w.ready(t, 200).Warnings
-	if len(found) != 1 || found[0].Code != "transaction_ids_low" || found[0].Message != "600 million are left" {
+	if len(found) != 2 || found[0].Code != "weak_commits" || found[1].Code != "transaction_ids_low" {
 		t.Errorf("%+v", found)
+	}
+	if _, body := w.get(t, "/metrics"); strings.Contains(body, "space_held_back") {
+		t.Error("the metrics say what is unknown")
 	}
 }
 

@@ -26,7 +26,8 @@ type world struct {
 	hang     chan struct{} // while not nil, the store blocks until it is closed
 	writable bool          // its writes do not block
 	heldBack string
-	looks    int // at what holds the database back
+	unknown  error // of looking for what holds the database back
+	looks    int   // for that
 	unusable int
 	locked   int // webhook endpoints
 	damaged  []string
@@ -68,8 +69,15 @@ func (w *world) HeldBack(ctx context.Context) (string, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.looks++
-	return w.heldBack, nil
+	return w.heldBack, w.unknown
 }
+
+// weakServer is a database server whose commits may be lost, and which has few transaction ids left.
+type weakServer struct{}
+
+func (weakServer) Weakness(context.Context) (string, error)          { return "fsync is off", nil }
+func (weakServer) TransactionIDsLow(context.Context) (string, error) { return "600 million are left", nil }
+func (weakServer) CheckAccess(context.Context) error                 { return nil }
 
 func (w *world) wait(ctx context.Context) error {
 	w.mu.Lock()
@@ -113,11 +121,17 @@ func newMetrics() *admin.Metrics {
 
 func newWorld(t *testing.T) *world {
 	t.Helper()
+	return newWorldOver(t, nil)
+}
+
+func newWorldOver(t *testing.T, server admin.DatabaseServer) *world {
+	t.Helper()
 	w := &world{metrics: newMetrics()}
 	w.metrics.WatchLog(func() int64 { return 7 })
 	var err error
 	w.admin, err = admin.New(admin.Options{
 		Metrics: w.metrics, Store: w, Market: w, Intake: intake{w}, Worker: worker{w}, Certificate: w, Gate: w, Webhooks: w,
+		Server:     server,
 		HouseLimit: admin.Limit{Exists: true, Amount: 100_000_000}, Now: time.Now, Log: slog.New(slog.DiscardHandler),
 	})
 	check(t, err)

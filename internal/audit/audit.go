@@ -52,6 +52,20 @@ func (r Report) Violated() (checks int, violations int64) {
 	return checks, violations
 }
 
+// OnlyFilters reports whether nothing is wrong but that filters of keys are damaged, which serve makes again.
+func (r Report) OnlyFilters() bool {
+	damaged := 0
+	for _, c := range r.Checks {
+		for _, v := range c.Violations {
+			if v.Expected == soundFilter {
+				damaged++
+			}
+		}
+	}
+	_, violations := r.Violated()
+	return damaged > 0 && int64(damaged) == violations
+}
+
 // Options configures an audit. The zero value is valid.
 type Options = reader.Options
 

@@ -127,7 +127,7 @@ func (s *columnSegments) load(f *keyFilter) error {
 		stored.checksum, stored.bits = r.checksum, r.bits
 		has, wrong := parseFilter(&stored)
 		if f.has = has; wrong != "" {
-			s.a.t.fail(checkSegments, "the filter of "+segmentName(f.segment), wrong, "a filter that `serve` can read")
+			s.a.t.fail(checkSegments, "the filter of "+segmentName(f.segment), wrong, soundFilter)
 		}
 	})
 }

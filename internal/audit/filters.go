@@ -18,6 +18,9 @@ type filter struct {
 	bits        string
 }
 
+// soundFilter is what is expected in the place of a damaged filter.
+const soundFilter = "a filter that `serve` can read"
+
 // filterStream reads each sealed segment with its filter.
 func filterStream() reader.Stream[filter] {
 	return reader.Stream[filter]{
@@ -61,7 +64,7 @@ func (s *segments) checkFilter() error {
 func (s *segments) checkKeys(f *filter) {
 	has, err := parseFilter(f)
 	if err != "" {
-		s.a.t.fail(checkSegments, "the filter of "+segmentName(f.segment), err, "a filter that `serve` can read")
+		s.a.t.fail(checkSegments, "the filter of "+segmentName(f.segment), err, soundFilter)
 		return
 	}
 	for i, hash := range s.hashes {

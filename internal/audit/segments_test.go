@@ -166,6 +166,25 @@ func TestMergedFilters(t *testing.T) {
 	wantViolations(t, run(t, c.Where), "segments")
 }
 
+// A report says whether filters, which serve makes again, are all that is damaged.
+func TestOnlyFiltersAreDamaged(t *testing.T) {
+	t.Parallel()
+	for filters, in := range map[string]audittest.Place{"segment_filters": audittest.NewFile, "segments": audittest.NewDatabase} {
+		c := audittest.History(t, in).Copy(t)
+		want := func(damaged string, only bool) {
+			t.Helper()
+			if r := run(t, c.Where); r.OnlyFilters() != only {
+				t.Errorf("damaged is %s: only filters %t, want %t:\n%s", damaged, r.OnlyFilters(), only, text(t, r))
+			}
+		}
+		want("nothing", false)
+		c.Exec(`UPDATE ` + filters + ` SET checksum = checksum + 1 WHERE checksum > 1`)
+		want("each filter", true)
+		c.Exec(`UPDATE orders SET filled_qty = filled_qty + 1 WHERE filled_qty > 0`)
+		want("an order, too", false)
+	}
+}
+
 // TestSegmentBeingSealed audits a store with a full segment of which some blocks are stored.
 func TestSegmentBeingSealed(t *testing.T) {
 	t.Parallel()

@@ -10,6 +10,8 @@ import (
 	"strconv"
 )
 
+const root = 0 // the user's id
+
 // Create makes a new file that only its owner can access. Its owner is as Give says. It fails with fs.ErrExist.
 func Create(path, database string) (*os.File, error) {
 	const ownerOnly = 0o600
@@ -30,7 +32,6 @@ func Give(f *os.File, database string) {
 	if err != nil {
 		like, err = os.Stat(filepath.Dir(f.Name()))
 	}
-	const root = 0
 	if err != nil || os.Geteuid() != root {
 		return
 	}
@@ -45,6 +46,19 @@ func Denied(path string, err error, otherwise string) error {
 	if !errors.Is(err, fs.ErrPermission) {
 		return err
 	}
+	return belongs(path, err, otherwise)
+}
+
+// NoAccess adds to the error of SQLite for a database that this user cannot open what SQLite needs, and who owns it.
+func NoAccess(path string, err error) error {
+	err = fmt.Errorf("this user must be able to read and write the file and its folder, where the log is: %w", err)
+	if os.Geteuid() == root {
+		return err // it may open what belongs to others
+	}
+	return belongs(path, err, "")
+}
+
+func belongs(path string, err error, otherwise string) error {
 	info, missing := os.Stat(path)
 	if missing != nil {
 		return err

@@ -66,6 +66,9 @@ func (s *Server) Run(ctx context.Context) error {
 	}
 	s.admin.Drain()
 	err = errors.Join(err, s.drainRequests(background, err == nil))
+	if err == nil { // before the lease is returned, which writes
+		err = stopping(s.Store.CheckFiles())
+	}
 	stopWork()
 	workDone.Wait()
 	stopIntake()
@@ -94,7 +97,7 @@ func stopping(err error) error {
 	if errors.Is(err, store.ErrNewerSchema) {
 		return fmt.Errorf("cannot write any more: %w", err)
 	}
-	if errors.Is(err, store.ErrDamaged) || errors.Is(err, store.ErrMoved) {
+	if err == nil || errors.Is(err, store.ErrDamaged) || errors.Is(err, store.ErrMoved) {
 		return err
 	}
 	return fmt.Errorf("cannot continue without the database; the next start recovers: %w", err)

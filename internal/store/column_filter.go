@@ -38,13 +38,16 @@ func (s *Store) repairFilters(ctx context.Context) error {
 func (s *Store) storedFilter(ctx context.Context, number int64, v *segmentView) (*segment.Filter, error) {
 	f := segment.Unknown(number, number)
 	err := s.engine.Read(ctx, func(ctx context.Context, tx Tx) error {
-		var checksum int64
-		var stored []byte
-		found, err := fetchValues(ctx, tx, []any{&checksum, toBytes{&stored}}, `SELECT checksum, filter FROM segments
-			WHERE number = ?1 AND keys = ?2 AND `+stillThere, number, int64(byBlocks), v.newest, v.mark)
-		if found && err == nil {
-			f = s.filters.parse(number, number, stored, checksum)
-		}
+		_, err := tryQuery(ctx, tx, func(row Row) error {
+			var checksum int64
+			var stored []byte
+			err := row.Scan(&checksum, toBytes{&stored})
+			if err == nil {
+				f = s.filters.parse(number, number, stored, checksum)
+			}
+			return err
+		}, `SELECT checksum, filter FROM segments WHERE number = ?1 AND keys = ?2 AND `+stillThere,
+			number, int64(byBlocks), v.newest, v.mark)
 		return err
 	})
 	return f, err

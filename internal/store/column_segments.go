@@ -255,8 +255,8 @@ func (x *columnSegments) next(ctx context.Context, tx Tx, v *segmentView, newest
 // readFilters reads the filters that are not in memory, up to the first segment without one.
 func (v *segmentView) readFilters(ctx context.Context, tx Tx, notes *filterNotes) error {
 	const some = 32
-	for next := v.withFilters(); next < v.newest; next += some {
-		err := tx.Query(ctx, func(row Row) error {
+	for next, size := v.withFilters(), int64(some); next < v.newest; next = v.withFilters() {
+		damage, err := tryQuery(ctx, tx, func(row Row) error {
 			var number, checksum int64
 			var stored []byte
 			if err := row.Scan(&number, &checksum, toBytes{&stored}); err != nil || number != v.withFilters() {
@@ -265,10 +265,19 @@ func (v *segmentView) readFilters(ctx context.Context, tx Tx, notes *filterNotes
 			v.filters = append(v.filters, notes.parse(number, number, stored, checksum))
 			return nil
 		}, `SELECT number, checksum, filter FROM segments
-			WHERE number >= ?1 AND number < ?2 AND filter <> '' AND keys <> 1 ORDER BY number`, next, next+some)
-		if err != nil {
+			WHERE number >= ?1 AND number < ?2 AND filter <> '' AND keys <> 1 ORDER BY number`, next, next+size)
+		switch {
+		case err != nil:
 			return err
+		case damage != nil && size > 1: // of one of them
+			size = 1
+			continue
+		case damage != nil:
+			v.filters = append(v.filters, notes.unknown(next, next, damage))
+		case v.withFilters() == next:
+			return nil
 		}
+		size = some
 	}
 	return nil
 }

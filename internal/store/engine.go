@@ -61,6 +61,13 @@ type SoleProcess interface {
 	Sole() bool
 }
 
+// Filed is an engine whose database is files of this machine.
+type Filed interface {
+	// CheckFiles fails when a file is not in its place any more, also when nothing was written since. It reports that
+	// on Failed, and nothing is written then.
+	CheckFiles() error
+}
+
 // Clocked is an engine whose database may run on another machine.
 type Clocked interface {
 	// Clock returns the time of the database's machine.

@@ -26,24 +26,31 @@ type filterDamage struct {
 // filterSum is the checksum of a filter that an earlier version stored.
 type filterSum struct{ first, last, checksum int64 }
 
-// parse returns a stored filter. In the place of a damaged one it returns an unknown filter, so that no key is missed:
-// a reward would be bought twice.
+// parse returns a stored filter, or an unknown one in the place of a damaged one.
 func (n *filterNotes) parse(first, last int64, stored []byte, checksum int64) *segment.Filter {
 	f, err := segment.ParseFilter(first, last, stored, checksum)
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	switch {
-	case err != nil:
-		f = segment.Unknown(first, last)
-		known := slices.ContainsFunc(n.damaged, func(d filterDamage) bool { return d.first == first && d.last == last })
-		if !known {
-			n.damaged = append(n.damaged, filterDamage{first, last, err.Error()})
-		}
-	case checksum == segment.Unchecked:
+	if err != nil {
+		return n.unknown(first, last, err)
+	}
+	if checksum == segment.Unchecked {
+		n.mu.Lock()
+		defer n.mu.Unlock()
 		n.forgetSum(first, last)
 		n.unchecked = append(n.unchecked, filterSum{first, last, segment.Checksum(stored)})
 	}
 	return f
+}
+
+// unknown notes that a stored filter is damaged. It returns an unknown filter in its place, so that no key is missed: a
+// reward would be bought twice.
+func (n *filterNotes) unknown(first, last int64, damage error) *segment.Filter {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	known := slices.ContainsFunc(n.damaged, func(d filterDamage) bool { return d.first == first && d.last == last })
+	if !known {
+		n.damaged = append(n.damaged, filterDamage{first, last, damage.Error()})
+	}
+	return segment.Unknown(first, last)
 }
 
 func (n *filterNotes) forgetSum(first, last int64) {

@@ -13,6 +13,9 @@ type NetworkTx interface {
 	CommitAll(ctx context.Context, n int, with string, args ...any) (committed bool, err error)
 	// QueryOnly is Query for the only statement of a read. Its own snapshot suffices.
 	QueryOnly(ctx context.Context, each func(Row) error, query string, args ...any) error
+	// TryQuery is Query that the transaction goes on after when a part of the database cannot be read: damage says why.
+	// each may have been called for the rows before. It costs two more exchanges.
+	TryQuery(ctx context.Context, each func(Row) error, query string, args ...any) (damage, err error)
 	// ExecLater sends a statement together with the next one, or with the commit. These then fail
 	// with its error, and nothing is committed. It must change at least one row.
 	ExecLater(query string, args ...any)
@@ -50,6 +53,14 @@ type onlyTx struct{ NetworkTx }
 // Query implements Tx.
 func (tx onlyTx) Query(ctx context.Context, each func(Row) error, query string, args ...any) error {
 	return tx.QueryOnly(ctx, each, query, args...)
+}
+
+// tryQuery is TryQuery where the engine supports it, and otherwise a Query.
+func tryQuery(ctx context.Context, tx Tx, each func(Row) error, query string, args ...any) (damage, err error) {
+	if network, ok := tx.(NetworkTx); ok {
+		return network.TryQuery(ctx, each, query, args...)
+	}
+	return nil, tx.Query(ctx, each, query, args...)
 }
 
 // execLater runs a statement whose count of rows does not matter. A NetworkTx sends it with the next.

@@ -134,6 +134,14 @@ func (s *Store) Backup(ctx context.Context, path string) error { return s.engine
 // HeldBack says what keeps the database from freeing space (see Engine).
 func (s *Store) HeldBack(ctx context.Context) (string, error) { return s.engine.HeldBack(ctx) }
 
+// CheckFiles fails when nothing may be written any more, as a file of the database is gone (see Filed).
+func (s *Store) CheckFiles() error {
+	if engine, ok := s.engine.Engine.(Filed); ok {
+		return engine.CheckFiles()
+	}
+	return nil
+}
+
 // Failed delivers the error after which the process must stop (see Engine).
 func (s *Store) Failed() <-chan error { return s.engine.Failed() }
 

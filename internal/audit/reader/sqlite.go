@@ -42,17 +42,17 @@ func OpenSQLite(ctx context.Context, path string) (*SQLite, error) {
 	}
 	s := &SQLite{db: db}
 	if err := s.begin(ctx); err != nil {
-		return nil, errors.Join(fmt.Errorf("cannot open %s: %w", path, inWords(err)), s.Close())
+		return nil, errors.Join(fmt.Errorf("cannot open %s: %w", path, inWords(path, err)), s.Close())
 	}
 	return s, nil
 }
 
-// inWords adds what is missing to the error of a file whose log SQLite cannot make or read.
-func inWords(err error) error {
+// inWords adds what is missing to the error of a file that SQLite cannot open, or whose log it cannot make or read.
+func inWords(path string, err error) error {
 	if e, ok := errors.AsType[*sqlite.Error](err); ok {
 		const primary = 0xff
 		if code := e.Code() & primary; code == lib.SQLITE_READONLY || code == lib.SQLITE_CANTOPEN {
-			return fmt.Errorf("this user must be able to write to its folder, where the log is: %w", err)
+			return dbfile.NoAccess(path, err)
 		}
 	}
 	return err

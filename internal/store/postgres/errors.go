@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 
 	"github.com/jackc/pgx/v5/pgconn"
 
@@ -27,6 +28,9 @@ func deadlocked(err error) bool {
 	state := sqlState(err)
 	return (state == "40001" || state == "40P01") && !errors.Is(err, store.ErrUnknownOutcome)
 }
+
+// damaged reports whether a part of the database cannot be read, as after damage of the disk.
+func damaged(err error) bool { return strings.HasPrefix(sqlState(err), "XX") }
 
 // classify wraps errors of the database in CodeUnavailable, and that of a number out of range in ErrOverflow. Errors of
 // the domain and of single rows (other ones of the classes 22 and 23) stay as they are.
@@ -55,7 +59,7 @@ func classify(err error) error {
 		return refused(err)
 	case state == noUniqueIndex:
 		return rewards.Unavailable("the database is incomplete", withHint(err))
-	case class == "08", class == "25", class == "55", class == "57", class == "58", class == "72", class == "XX":
+	case class == "08", class == "25", class == "55", class == "57", class == "58", class == "72", damaged(err):
 		return rewards.Unavailable("the database cannot be used now", err)
 	case errors.Is(err, errBroken), errors.Is(err, errNotBegun) && state == "": // no server has judged it
 		return rewards.Unavailable("the database cannot be reached", err)

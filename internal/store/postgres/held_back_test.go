@@ -1,8 +1,10 @@
 package postgres_test
 
 import (
+	"context"
 	"fmt"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -72,6 +74,50 @@ func TestWhatHoldsTheVacuumBackIsNamed(t *testing.T) {
 	plain.want(t, 0, "the prepared transaction 'forgotten' (user postgres)")
 	k.exec(t, `ROLLBACK PREPARED 'forgotten'`)
 	plain.want(t, 0)
+}
+
+// While an idle transaction has written, every statement that begins later holds the same rows. The idle one is named
+// all the same, and its time goes on.
+func TestAnIdleWriterIsNamedUnderLoad(t *testing.T) {
+	t.Parallel()
+	c := pgtest.Start(t, "synchronous_commit=off")
+	c.Must(t, "postgres", "CREATE ROLE plain LOGIN")
+	c.Must(t, "postgres", "CREATE DATABASE kept OWNER plain")
+	byRole := strings.Replace(c.URL("kept"), "postgres@", "plain@", 1)
+	plain := keeper{open(t, byRole, postgres.Options{}), nil}
+	k := keeper{open(t, c.URL("kept"), postgres.Options{}), connect(t, c.URL("kept"))}
+	const before, after, polls = 3, 3, 20
+	busy := make([]*pgx.Conn, before, before+after)
+	for i := range before { // the server lists the oldest connections first
+		busy[i] = connect(t, c.URL("kept"))
+	}
+	idle := connect(t, c.URL("kept"))
+	for range after {
+		busy = append(busy, connect(t, c.URL("kept")))
+	}
+	_, err := idle.Exec(t.Context(), `BEGIN; CREATE TABLE forgotten (n int)`)
+	check(t, err)
+	writer := fmt.Sprintf("process %d (user postgres", idle.PgConn().PID())
+	plain.want(t, time.Microsecond) // it has just been seen
+
+	ctx, stop := context.WithCancel(t.Context())
+	var statements sync.WaitGroup
+	defer statements.Wait()
+	defer stop()
+	for _, conn := range busy {
+		statements.Go(func() { _, _ = conn.Exec(ctx, `SELECT pg_sleep(600)`) })
+	}
+	k.exec(t, fmt.Sprintf(`DO $$ BEGIN FOR i IN 1..300 LOOP PERFORM pg_stat_clear_snapshot();
+		EXIT WHEN %d = (SELECT count(*) FROM pg_stat_activity WHERE wait_event = 'PgSleep'); PERFORM pg_sleep(0.1);
+		END LOOP; END $$`, len(busy)))
+	for range polls {
+		k.want(t, 0, writer)
+		plain.want(t, time.Microsecond, writer)
+	}
+
+	_, err = idle.Exec(t.Context(), `COMMIT`)
+	check(t, err)
+	k.want(t, 0, "active") // the statements need what it left
 }
 
 // A reader at a standby that reports it keeps removed rows of the primary, with and without a replication slot.

@@ -270,6 +270,25 @@ func (s *session) QueryOnly(ctx context.Context, each func(store.Row) error, que
 	return err
 }
 
+// TryQuery implements store.NetworkTx.
+func (s *session) TryQuery(
+	ctx context.Context, each func(store.Row) error, query string, args ...any,
+) (damage, err error) {
+	if _, err := s.Exec(ctx, "savepoint try"); err != nil {
+		return nil, err
+	}
+	damage = s.Query(ctx, each, query, args...)
+	switch {
+	case damage == nil:
+		_, err = s.Exec(ctx, "release savepoint try")
+	case damaged(damage):
+		_, err = s.Exec(ctx, "rollback to savepoint try")
+	default:
+		return nil, damage
+	}
+	return damage, err
+}
+
 // ExcludeClients implements store.NetworkTx.
 func (s *session) ExcludeClients(ctx context.Context) error {
 	_, err := s.Exec(ctx, takeTurn(turnClients))

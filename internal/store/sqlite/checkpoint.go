@@ -18,6 +18,9 @@ const maxLog = 4000 // pages of 4 KiB
 // checkEvery is how often the size of the log is checked, at most.
 const checkEvery = 20 * time.Millisecond
 
+// lookEvery is how often it is checked that the files are in their places when nothing is written. A write checks it.
+const lookEvery = 2 * time.Second
+
 // manyTransactions is how many transactions of the writer may have filled the caches without a checkpoint: a batch
 // of repeated requests only reads, two pages for each.
 const manyTransactions = 100
@@ -67,10 +70,15 @@ func (c *checkpointer) written() {
 }
 
 func (c *checkpointer) run(ctx context.Context) {
+	look := time.NewTicker(lookEvery)
+	defer look.Stop()
 	for {
 		select {
 		case <-c.wake:
 		case <-c.emptying():
+		case <-look.C:
+			_ = c.engine.CheckFiles() // reports it itself
+			continue
 		case <-ctx.Done():
 			return
 		}

@@ -20,6 +20,7 @@ import (
 // before it. It is safe for concurrent use.
 type syncer struct {
 	flush func() error // syncs the log
+	there func() error // fails when a file is not in its place
 	close func() error
 
 	committing sync.RWMutex // held by a COMMIT, so that nobody sees one that is not counted
@@ -36,7 +37,7 @@ type syncer struct {
 func openSyncer(ctx context.Context, own *session, path string) (*syncer, error) {
 	if path == Memory {
 		nothing := func() error { return nil }
-		return &syncer{flush: nothing, close: nothing}, nil
+		return &syncer{flush: nothing, there: nothing, close: nothing}, nil
 	}
 	if _, err := own.Exec(ctx, `SELECT 1 FROM sqlite_schema LIMIT 1`); err != nil {
 		return nil, fmt.Errorf("sqlite: %w", err)
@@ -46,14 +47,14 @@ func openSyncer(ctx context.Context, own *session, path string) (*syncer, error)
 		return nil, fmt.Errorf("sqlite: cannot open the write-ahead log: %w", err)
 	}
 	s := &syncer{close: log.Close}
-	there, err := inPlace(path)
+	s.there, err = inPlace(path)
 	var looked time.Time // one sync runs at a time
 	s.flush = func() error {
 		if err := syncData(log); err != nil || time.Since(looked) < checkEvery {
 			return err
 		}
 		looked = time.Now()
-		return there()
+		return s.there()
 	}
 	if err != nil {
 		return nil, errors.Join(err, log.Close())
@@ -116,6 +117,18 @@ func (s *syncer) indexLost() bool {
 	defer s.mu.Unlock()
 	_, lost := errors.AsType[errIndex](s.failed)
 	return lost
+}
+
+// look fails, as every later sync does, when a file is not in its place.
+func (s *syncer) look() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.failed == nil {
+		if err := s.there(); err != nil {
+			s.failed = unsyncedError{err}
+		}
+	}
+	return s.failed
 }
 
 // commit runs a COMMIT and counts it.

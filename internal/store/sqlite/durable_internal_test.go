@@ -8,6 +8,8 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"zombiezen.com/go/sqlite"
 
@@ -189,6 +191,42 @@ func TestALostIndexStopsTheEngine(t *testing.T) {
 		}))
 		check(t, next.Close())
 	}
+}
+
+// An engine notices that the index of its log is lost although it writes nothing, and when it is asked before a stop.
+// Nothing is written then: another program may have committed meanwhile.
+func TestALostIndexStopsAnIdleEngine(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "rewards.db")
+	synctest.Test(t, func(t *testing.T) {
+		for _, asked := range []bool{false, true} {
+			e, err := Open(t.Context(), path, Options{Sole: true})
+			check(t, err)
+			time.Sleep(time.Hour)
+			check(t, e.CheckFiles())
+			check(t, os.Remove(path+"-shm"))
+			if asked {
+				if lost, ok := errors.AsType[errIndex](e.CheckFiles()); !ok || string(lost) != path+"-shm" {
+					t.Errorf("asked before a stop it says %q", lost)
+				}
+			}
+			time.Sleep(lookEvery)
+			synctest.Wait()
+			select {
+			case err := <-e.Failed():
+				if !e.sync.indexLost() || !strings.Contains(err.Error(), "-shm was moved away, removed or replaced") {
+					t.Errorf("the process stops by %v", err)
+				}
+			default:
+				t.Error("the process does not stop")
+			}
+			if err := e.Write(t.Context(), func(context.Context, store.Tx) error { return nil }); err == nil {
+				t.Error("it writes")
+			}
+			check(t, e.Close())
+			check(t, e.writer.close()) // which Close leaves open, for the log's sake
+		}
+	})
 }
 
 // copied copies some files of a database into another folder.

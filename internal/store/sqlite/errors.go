@@ -6,6 +6,7 @@ import (
 
 	"zombiezen.com/go/sqlite"
 
+	"stockrewards/internal/dbfile"
 	"stockrewards/internal/rewards"
 	"stockrewards/internal/store"
 )
@@ -60,8 +61,7 @@ func unusable(path string, err error) error {
 	case sqlite.ResultCorrupt, sqlite.ResultNotADB:
 		return fmt.Errorf("sqlite: cannot open %s (%s): %w", path, full, store.ErrDamaged)
 	case sqlite.ResultReadOnly, sqlite.ResultCantOpen:
-		return fmt.Errorf("sqlite: cannot open %s: this user must be able to read and write the file and its folder, "+
-			"where the log is (%s)", path, full)
+		return fmt.Errorf("sqlite: cannot open %s: %w", path, dbfile.NoAccess(path, full.ToError()))
 	default:
 		return fmt.Errorf("sqlite: cannot open %s: %w", path, err)
 	}

@@ -52,7 +52,10 @@ type Engine struct {
 	sole    bool        // see Options
 }
 
-var _ store.SoleProcess = (*Engine)(nil)
+var (
+	_ store.SoleProcess = (*Engine)(nil)
+	_ store.Filed       = (*Engine)(nil)
+)
 
 // Open opens or creates the file (mode 0600) and migrates its schema. It fails with
 // store.ErrNewerSchema, and for files that package dbfile refuses.
@@ -103,7 +106,7 @@ func (e *Engine) open(ctx context.Context, path string, o Options) error {
 	}
 	writer, err := dial(name)
 	if err != nil {
-		return err
+		return unusable(path, err)
 	}
 	e.writer = newPool(writer)
 	if e.memory {
@@ -182,7 +185,7 @@ func connect(ctx context.Context, name string, own ...string) (*session, error) 
 func dial(name string) (*session, error) {
 	conn, err := sqlite.OpenConn(name, sqlite.OpenReadWrite, sqlite.OpenCreate, sqlite.OpenURI)
 	if err != nil {
-		return nil, fmt.Errorf("sqlite: cannot open: %w", err)
+		return nil, err
 	}
 	s := &session{conn: conn}
 	s.allowInterrupt()
@@ -298,6 +301,15 @@ func (e *Engine) WriteForClients(ctx context.Context, f func(context.Context, st
 // WriteBooks implements store.Engine. It is a Write too.
 func (e *Engine) WriteBooks(ctx context.Context, f func(context.Context, store.Tx) error) error {
 	return e.Write(ctx, f)
+}
+
+// CheckFiles implements store.Filed.
+func (e *Engine) CheckFiles() error {
+	err := e.sync.look()
+	if err != nil {
+		e.fail(err)
+	}
+	return err
 }
 
 // Durable implements store.Engine.
