@@ -75,9 +75,11 @@ func (w *world) HeldBack(ctx context.Context) (string, error) {
 // weakServer is a database server whose commits may be lost, and which has few transaction ids left.
 type weakServer struct{}
 
-func (weakServer) Weakness(context.Context) (string, error)          { return "fsync is off", nil }
-func (weakServer) TransactionIDsLow(context.Context) (string, error) { return "600 million are left", nil }
-func (weakServer) CheckAccess(context.Context) error                 { return nil }
+func (weakServer) Weakness(context.Context) (string, error) { return "fsync is off", nil }
+func (weakServer) TransactionIDsLow(context.Context) (string, error) {
+	return "600 million are left", nil
+}
+func (weakServer) CheckAccess(context.Context) error { return nil }
 
 func (w *world) wait(ctx context.Context) error {
 	w.mu.Lock()
