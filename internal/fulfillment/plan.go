@@ -83,22 +83,28 @@ func (w *Worker) raiseControl(c rewards.Control) {
 // wait at the opening of the market, the first orders are filled long before every stock has one.
 const bookEvery = 2 * time.Second
 
+// rereadAfter is how many times as long as the reading of the pools a step must last before it ends early: reading them
+// again takes at most a twentieth of the time.
+const rereadAfter = 20
+
 // planAll plans and sends an order for every pool that is due, in the order of the apps' turns. It reads the market's
 // hours for each: a step may last until after the close. Once it has planned orders for long, it leaves the rest to the
-// next step, which sees what was awarded meanwhile. It returns how long no other pool will be due.
+// next step, which reads what was awarded meanwhile. It returns how long no other pool will be due.
 func (w *Worker) planAll(ctx context.Context, live []rewards.Order, clock rewards.MarketClock) (time.Duration, error) {
+	began := w.now()
 	pools, err := w.store.Pools(ctx)
 	if err != nil {
 		return idleWait, err
 	}
 	wait, booked, newest := idleWait, w.now(), w.newest
+	fresh := began.Add(max(bookEvery, rereadAfter*booked.Sub(began)))
 	var errs []error
 	pass := w.turns.Pass(pools)
 	for p, more := pass.Next(); more; p, more = pass.Next() {
 		w.heartbeat()
 		errs = append(errs, w.bookOn(ctx))
 		if w.now().Sub(booked) > bookEvery {
-			if w.newest > newest {
+			if w.newest > newest && w.now().After(fresh) {
 				w.alarms.partial, w.stands.partial = true, true
 				return nudgeWait, errors.Join(errs...)
 			}
