@@ -105,8 +105,8 @@ func (w *Worker) planAll(ctx context.Context, live []rewards.Order, clock reward
 		errs = append(errs, w.bookOn(ctx))
 		if w.now().Sub(booked) > bookEvery {
 			if w.newest > newest && w.now().After(fresh) {
-				w.alarms.partial, w.stands.partial = true, true
-				return nudgeWait, errors.Join(errs...)
+				w.alarms.partial, w.stands.partial, wait = true, true, nudgeWait
+				break
 			}
 			err := w.bookMeanwhile(ctx)
 			if errors.Is(err, rewards.ErrLostLease) {
