@@ -61,7 +61,8 @@ func TestTurns(t *testing.T) {
 					continue
 				}
 				turns.Took(p.Apps...)
-				if left--; left == 0 {
+				left--
+				if left == 0 {
 					break
 				}
 			}
