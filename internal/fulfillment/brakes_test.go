@@ -48,7 +48,7 @@ func TestBrakes(t *testing.T) {
 			time.Sleep(time.Minute)
 			return off
 		}},
-		"rate limit": {5 * usd, "", "it goes into the next order of AAPL", func(w *world) func() {
+		"rate limit": {5 * usd, "", "it goes into the next order of AAPL, in turn with other stocks", func(w *world) func() {
 			limit := w.limit()
 			limit.full = true
 			return func() { limit.full = false }

@@ -83,19 +83,31 @@ func (w *Worker) raiseControl(c rewards.Control) {
 // wait at the opening of the market, the first orders are filled long before every stock has one.
 const bookEvery = 2 * time.Second
 
-// planAll plans and sends an order for every pool that is due, longest waiting first. It reads the market's hours for
-// each: a step may last until after the close. It returns how long no other pool will be due.
+// rereadAfter is how many times as long as the reading of the pools a step must last before it ends early: reading them
+// again takes at most a twentieth of the time.
+const rereadAfter = 20
+
+// planAll plans and sends an order for every pool that is due, in the order of the apps' turns. It reads the market's
+// hours for each: a step may last until after the close. Once it has planned orders for long, it leaves the rest to the
+// next step, which reads what was awarded meanwhile. It returns how long no other pool will be due.
 func (w *Worker) planAll(ctx context.Context, live []rewards.Order, clock rewards.MarketClock) (time.Duration, error) {
+	began := w.now()
 	pools, err := w.store.Pools(ctx)
 	if err != nil {
 		return idleWait, err
 	}
-	wait, booked := idleWait, w.now()
+	wait, booked, newest := idleWait, w.now(), w.newest
+	fresh := began.Add(max(bookEvery, rereadAfter*booked.Sub(began)))
 	var errs []error
-	for _, p := range pools {
+	pass := w.turns.Pass(pools)
+	for p, more := pass.Next(); more; p, more = pass.Next() {
 		w.heartbeat()
 		errs = append(errs, w.bookOn(ctx))
 		if w.now().Sub(booked) > bookEvery {
+			if w.newest > newest && w.now().After(fresh) {
+				w.alarms.partial, w.stands.partial, wait = true, true, nudgeWait
+				break
+			}
 			err := w.bookMeanwhile(ctx)
 			if errors.Is(err, rewards.ErrLostLease) {
 				return idleWait, err
@@ -164,7 +176,7 @@ func (w *Worker) planOne(ctx context.Context, p rewards.Pool, clock rewards.Mark
 	limits.HouseAlone = p.HouseAlone
 	o, hold, err := w.store.PlanOrder(ctx, w.lease, rewards.PlanRequest{
 		FilledUntil: clock.FilledUntil(), Asset: p.Asset, Limits: limits, ClientOrderIDPrefix: w.cfg.Prefix,
-		MaxMembers: w.cfg.MaxMembers, Apps: p.Apps,
+		MaxMembers: w.cfg.MaxMembers, Apps: len(p.Apps),
 	})
 	if err != nil {
 		return idleWait, err
@@ -175,6 +187,7 @@ func (w *Worker) planOne(ctx context.Context, p rewards.Pool, clock rewards.Mark
 		return holdFor, nil
 	}
 	delete(w.held, p.Asset.ID)
+	w.turns.Took(p.Apps...)
 	w.newest = max(w.newest, o.Number)
 	w.observer.OrderEntered(o.State)
 	w.logOrder(ctx, "order planned", o)

@@ -277,7 +277,7 @@ func (s slowPlans) PlanOrder(
 	return s.Operator.PlanOrder(ctx, l, r)
 }
 
-// A step that plans for long books meanwhile what was filled, and still plans for every stock.
+// A step that plans for long leaves the other stocks to the next one, which first books what was filled.
 func TestSlowPlansDoNotDelayWhatIsFilled(t *testing.T) {
 	t.Parallel()
 	inWorld(t, func(w *world) {
@@ -285,10 +285,29 @@ func TestSlowPlansDoNotDelayWhatIsFilled(t *testing.T) {
 		w.restartWith(slowPlans{w.store}, newClient(w.wire))
 		time.Sleep(2 * time.Second)
 		w.worker.Step(w.t.Context())
-		w.want(first, rewards.Executed)
+		w.wantAll(rewards.Recorded, second, third)
+		w.worker.Step(w.t.Context())
 		w.want(second, rewards.Executing)
+		w.worker.Step(w.t.Context())
+		w.want(first, rewards.Executed)
 		if r := w.reward(third); r.Status == rewards.Recorded {
 			t.Error("the third stock has no order")
 		}
 	})
+}
+
+// A step that finds for long that pools must wait books meanwhile what was filled, and looks at every pool.
+func TestSlowHoldsDoNotDelayWhatIsFilled(t *testing.T) {
+	t.Parallel()
+	inWorld(t, func(w *world) {
+		first := w.give("AAPL", 5*usd)
+		time.Sleep(2 * time.Second)
+		w.worker.Step(w.t.Context())
+		w.want(first, rewards.Executing)
+		w.restartWith(slowPlans{w.store}, newClient(w.wire))
+		pools := []rewards.Reward{w.give("KO", usd/2), w.give("HALT", usd/2)}
+		w.worker.Step(w.t.Context())
+		w.wantAll(rewards.Recorded, pools...)
+		w.want(first, rewards.Executed)
+	}, func(w *world) { w.cfg.SmallPoolWait, w.cfg.Window = time.Hour, 0 })
 }

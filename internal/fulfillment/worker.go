@@ -58,6 +58,7 @@ type Worker struct {
 	conflictsEpoch int64 // of the lease under which they were first read; 0: never
 	held           map[rewards.AssetID]heldPool
 	brakes         map[rewards.OrderID]brake
+	turns          rewards.Turns // of the apps, under this process
 	flights        map[rewards.OrderID]flight
 	ends           []ending // not booked yet
 	booking        *booking // under way beside the steps, or not carried out yet

@@ -7,7 +7,7 @@ type Pool struct {
 	Asset   Asset     // ID, Symbol, Doubt and Hold only
 	Oldest  time.Time // when its oldest reward was recorded
 	Blocked bool      // an order of the asset is quarantined
-	Apps    int       // with waiting rewards, suspended apps excluded
+	Apps    []AppID   // with waiting rewards, suspended apps excluded
 
 	HouseAlone bool // the house orders shares that it owes, without any reward
 }
@@ -42,9 +42,9 @@ func MergePools(ofApps []Pool) []Pool {
 			i = len(pools)
 			place[p.Asset.ID] = i
 			pools = append(pools, p)
-			pools[i].Apps = 0
+			continue
 		}
-		pools[i].Apps++
+		pools[i].Apps = append(pools[i].Apps, p.Apps...)
 	}
 	return pools
 }

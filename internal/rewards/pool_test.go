@@ -74,11 +74,12 @@ func TestHoldAt(t *testing.T) {
 func TestMergePools(t *testing.T) {
 	t.Parallel()
 	first := time.Unix(1_790_000_000, 0)
-	pool := func(asset rewards.AssetID, oldest time.Time, apps int) rewards.Pool {
+	a, b := rewards.AppID{1}, rewards.AppID{2}
+	pool := func(asset rewards.AssetID, oldest time.Time, apps ...rewards.AppID) rewards.Pool {
 		return rewards.Pool{Asset: rewards.Asset{ID: asset}, Oldest: oldest, Apps: apps}
 	}
-	got := rewards.MergePools([]rewards.Pool{pool(2, first, 1), pool(1, first.Add(1), 1), pool(2, first.Add(2), 1)})
-	want := []rewards.Pool{pool(2, first, 2), pool(1, first.Add(1), 1)}
+	got := rewards.MergePools([]rewards.Pool{pool(2, first, a), pool(1, first.Add(1), a), pool(2, first.Add(2), b)})
+	want := []rewards.Pool{pool(2, first, a, b), pool(1, first.Add(1), a)}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)
 	}

@@ -181,7 +181,8 @@ func (h History) addWaiting(t *timeline, open time.Time) {
 	case !h.Led:
 		t.add(open, TimelineWaiting, NotLed, nil)
 	default:
-		t.add(open, TimelineWaiting, "it goes into the next order of "+h.Asset.Symbol, nil)
+		message := "it goes into the next order of " + h.Asset.Symbol + ", in turn with other stocks"
+		t.add(open, TimelineWaiting, message, nil)
 	}
 }
 

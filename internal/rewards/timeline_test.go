@@ -45,10 +45,10 @@ func TestTimelineSaysWhatARewardWaitsFor(t *testing.T) {
 	}
 	monday := time.Date(2026, 11, 23, 14, 30, 0, 0, time.UTC)
 	for want, change := range map[string]func(*rewards.History){
-		"it goes into the next order of AAPL":                                                 func(*rewards.History) {},
-		"the market is closed until Monday 09:30 New York":                                    stands(0, rewards.CauseClosed, monday),
-		"the market is closed until 2026-12-07 09:30 New York":                                stands(0, rewards.CauseClosed, monday.AddDate(0, 0, 14)),
-		"the market is closed":                                                                stands(0, rewards.CauseClosed, time.Time{}),
+		"it goes into the next order of AAPL, in turn with other stocks": func(*rewards.History) {},
+		"the market is closed until Monday 09:30 New York":               stands(0, rewards.CauseClosed, monday),
+		"the market is closed until 2026-12-07 09:30 New York":           stands(0, rewards.CauseClosed, monday.AddDate(0, 0, 14)),
+		"the market is closed": stands(0, rewards.CauseClosed, time.Time{}),
 		"the broker has been unreachable since 2026-11-21 17:59 UTC":                          stands(0, rewards.CauseBroker, time.Time{}),
 		"the broker's corporate actions have been unavailable since 2026-11-21 17:59 UTC":     stands(0, rewards.CauseAnnouncement, time.Time{}),
 		"a corporate action changes AAPL, or ends it, and must be applied first":              stands(7, rewards.CauseAction, time.Time{}),

@@ -44,16 +44,17 @@ const orderingApps = `queues q JOIN apps a ON a.id = q.app_id WHERE a.suspended 
 func (s *Store) Pools(ctx context.Context) ([]rewards.Pool, error) {
 	ofApps, err := readAll(ctx, s, func(row Row) (p rewards.Pool, err error) {
 		var oldest rewards.RewardID
+		p.Apps = make([]rewards.AppID, 1)
 		err = row.Scan((*int64)(&p.Asset.ID), &p.Asset.Symbol, toTime{&p.Asset.Doubt.Since},
-			toTime{&p.Asset.Hold.From}, toFlag{&p.Blocked}, toID(&oldest))
-		p.Oldest, p.Apps = oldest.Time(), 1
+			toTime{&p.Asset.Hold.From}, toFlag{&p.Blocked}, toID(&p.Apps[0]), toID(&oldest))
+		p.Oldest = oldest.Time()
 		return p, err
 	}, `WITH RECURSIVE `+waitingQueues+`, pools AS MATERIALIZED (
-				SELECT q.asset_id, `+oldestOfQueue+`
+				SELECT q.asset_id, q.app_id, `+oldestOfQueue+`
 				  FROM `+orderingApps+`
 			)
 			SELECT p.asset_id, a.symbol, a.doubt_since, a.hold_from,
-				EXISTS (`+quarantinedOrder+`p.asset_id), p.oldest
+				EXISTS (`+quarantinedOrder+`p.asset_id), p.app_id, p.oldest
 			  FROM pools p JOIN assets a ON a.id = p.asset_id ORDER BY p.oldest`)
 	return rewards.MergePools(ofApps), err
 }

@@ -101,7 +101,7 @@ func (w *World) wantOpen(t *testing.T, when string, waiting, executing []rewards
 	if len(waits) != 1 || waits[0].Count != len(waiting) || !waits[0].Oldest.Equal(oldest) {
 		t.Errorf("%s: the waits are %+v", when, waits)
 	}
-	if len(pools) != 1 || pools[0].Apps != 1 || !pools[0].Oldest.Equal(oldest) {
+	if len(pools) != 1 || len(pools[0].Apps) != 1 || !pools[0].Oldest.Equal(oldest) {
 		t.Errorf("%s: the pools are %+v", when, pools)
 	}
 }

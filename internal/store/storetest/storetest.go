@@ -73,6 +73,7 @@ func contract() map[string]func(*testing.T, *World) {
 		"OrdersListed":           testOrderPages,
 		"PlanHolds":              testPlanHolds,
 		"PlanTurns":              testPlanTurns,
+		"PoolTurns":              testPoolTurns,
 		"Cancel":                 testCancel,
 		"Waits":                  testWaits,
 		"PlanTopUps":             testTopUps,

@@ -58,13 +58,13 @@ func testPlanTurns(t *testing.T, w *World) {
 		w.record(t, mixed)
 	}
 	pools := read(t, w.Pools)
-	if len(pools) != 1 || pools[0].Apps != 4 {
+	if len(pools) != 1 || len(pools[0].Apps) != 4 {
 		t.Fatalf("pools %+v, want one of 4 apps", pools)
 	}
 	var got []string
 	for _, most := range []int{12, 25, 100} {
 		r := w.planRequest(t)
-		r.Apps, r.MaxMembers, r.Limits.DailyLeft = pools[0].Apps, most, 500*dollars
+		r.Apps, r.MaxMembers, r.Limits.DailyLeft = len(pools[0].Apps), most, 500*dollars
 		o, hold, err := w.PlanOrder(t.Context(), w.lease, r)
 		check(t, err)
 		if hold != rewards.NoHold {
@@ -79,6 +79,41 @@ func testPlanTurns(t *testing.T, w *World) {
 	if _, hold, err := w.PlanOrder(t.Context(), w.lease, r); err != nil || hold != rewards.HoldDaily {
 		t.Errorf("hold %d, %v; want the daily limit", hold, err)
 	}
+}
+
+// testPoolTurns: pools come longest waiting first and name their apps, so that an app need not wait until every stock
+// that another one awarded earlier has an order.
+func testPoolTurns(t *testing.T, w *World) {
+	other := w.NewApp(t, "other")
+	user := w.NewUser(t, other.ID, "user of other")
+	give := func(app rewards.AppID, user rewards.UserID, symbol string) {
+		r := w.Request(t, dollars)
+		r.AppID, r.UserID, r.Symbol, r.AssetID = app, user, symbol, w.Asset(t, symbol).ID
+		w.record(t, r)
+	}
+	looks := func(turns *rewards.Turns) (text string) {
+		pass := turns.Pass(read(t, w.Pools))
+		for p, more := pass.Next(); more; p, more = pass.Next() {
+			text += fmt.Sprintf("%s of %d ", p.Asset.Symbol, len(p.Apps))
+			turns.Took(p.Apps...)
+		}
+		return text
+	}
+	for _, symbol := range []string{"TSLA", "AAPL"} {
+		give(w.App.ID, w.Users[0].ID, symbol)
+	}
+	give(other.ID, user.ID, "KO")
+	wantEqual(t, "the turns", "TSLA of 1 KO of 1 AAPL of 1 ", looks(&rewards.Turns{}))
+	var turns rewards.Turns
+	turns.Took(w.App.ID)
+	wantEqual(t, "the turns after an order", "KO of 1 TSLA of 1 AAPL of 1 ", looks(&turns))
+	give(other.ID, user.ID, "AAPL")
+	wantEqual(t, "the turns of a stock that both want", "TSLA of 1 AAPL of 2 KO of 1 ", looks(&rewards.Turns{}))
+	var symbols []string
+	for _, p := range read(t, w.Pools) {
+		symbols = append(symbols, p.Asset.Symbol)
+	}
+	wantEqual(t, "the pools, longest waiting first", []string{"TSLA", "AAPL", "KO"}, symbols)
 }
 
 // latest returns the newest app and its user.
