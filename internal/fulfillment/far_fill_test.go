@@ -63,7 +63,8 @@ func TestAFillWaitsForAPriceThatCannotBeRead(t *testing.T) {
 		w.wantAfter(6*time.Second, near, rewards.Executed)
 		stopped := w.wantStopped(3)
 		list, err := w.store.Standstills(w.t.Context())
-		if w.check(err); len(list) != 1 || list[0].Cause != rewards.CauseQuarantine || list[0].Expected.IsZero() {
+		w.check(err)
+		if len(list) != 1 || list[0].Cause != rewards.CauseQuarantine || list[0].Expected.IsZero() {
 			w.t.Errorf("standstills %+v, want one because of the fill", list)
 		}
 		w.wantAfter(25*time.Second, far, rewards.Executing)

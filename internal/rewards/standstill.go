@@ -28,7 +28,7 @@ const (
 	CauseClosed                        // the market is closed
 	CauseAnnouncement                  // announcements of corporate actions could not be read
 	CauseDoubt                         // the stock's price is in doubt
-	CauseQuarantine                    // an order of the stock must be decided about: by an operator if no end is expected
+	CauseQuarantine                    // an order of the stock awaits a decision: an operator's if no end is expected
 	CauseAction                        // a corporate action holds the stock
 	CauseSmallPool                     // the pool is below the broker's minimum
 	CauseHouse                         // the house's daily limit

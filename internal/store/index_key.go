@@ -75,8 +75,8 @@ func (p *keyPage) find(ctx context.Context, tx Tx) (*rewards.KeyedReward, error)
 	return nil, nil //nolint:nilnil // an unused key is the usual case
 }
 
-// among returns the reward if it has one of the numbers of rewards whose key has the hash, or nil. It fails when a row is
-// not what its entry says: nobody knows then whether the key is new.
+// among returns the reward if it has one of the numbers of rewards whose key has the hash, or nil. It fails when a row
+// is not what its entry says: nobody knows then whether the key is new.
 func (p *keyPage) among(ctx context.Context, tx Tx, numbers []int64) (*rewards.KeyedReward, error) {
 	for _, number := range numbers {
 		k, found, err := fetchOne(ctx, tx, scanKeyed,

@@ -77,7 +77,8 @@ func queryWaits(ctx context.Context, tx Tx) ([]rewards.Wait, error) {
 	return fetchAll(ctx, tx, func(row Row) (w rewards.Wait, err error) {
 		var oldest rewards.RewardID
 		err = row.Scan((*int64)(&w.Asset.ID), &w.Asset.Symbol, toTime{&w.Asset.Doubt.Since}, toFlag{&w.Blocked},
-			toFlag{&w.FarFill}, toFlag{&w.Held}, toID(&w.App.ID), &w.App.Name, toFlag{&w.App.Suspended}, &w.Count, toID(&oldest))
+			toFlag{&w.FarFill}, toFlag{&w.Held}, toID(&w.App.ID), &w.App.Name, toFlag{&w.App.Suspended}, &w.Count,
+			toID(&oldest))
 		w.Oldest, w.Count = oldest.Time(), min(w.Count, rewards.MaxCounted)
 		return w, err
 	}, `WITH RECURSIVE `+waitingQueues+`

@@ -31,7 +31,7 @@ func RunSome(t *testing.T, open Opener, chosen func(name string) bool) {
 	t.Helper()
 	for _, tests := range []map[string]func(*testing.T, *World){
 		contract(), leaseContract(), actionContract(), sweepContract(), eventContract(), budgetContract(),
-		reversalContract(), webhookContract(), memberContract(), keyContract(),
+		reversalContract(), webhookContract(), memberContract(), keyContract(), turnContract(),
 	} {
 		for name, test := range tests {
 			if !chosen(name) {
@@ -72,8 +72,6 @@ func contract() map[string]func(*testing.T, *World) {
 		"PlanFreezesMembers":     testPlan,
 		"OrdersListed":           testOrderPages,
 		"PlanHolds":              testPlanHolds,
-		"PlanTurns":              testPlanTurns,
-		"PoolTurns":              testPoolTurns,
 		"Cancel":                 testCancel,
 		"Waits":                  testWaits,
 		"PlanTopUps":             testTopUps,

@@ -43,6 +43,11 @@ func (w *World) shares(t *testing.T, o rewards.Order) string {
 	return text
 }
 
+// turnContract are the tests of the turns of apps.
+func turnContract() map[string]func(*testing.T, *World) {
+	return map[string]func(*testing.T, *World){"PlanTurns": testPlanTurns, "PoolTurns": testPoolTurns}
+}
+
 // testPlanTurns: apps take turns, and rewards beyond a limit delay no others.
 func testPlanTurns(t *testing.T, w *World) {
 	w.backlog(t, "greedy", 300, dollars)
