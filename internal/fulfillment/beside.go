@@ -78,11 +78,14 @@ func (w *Worker) addOthers(ctx context.Context, a rewards.Action, p *prepared) (
 	return nil
 }
 
-// addOpen adds that another action of the stocks is open, or that an undo of one is.
+// addOpen adds that another open action changes the stocks, or that an undo of one is not over.
 func (w *Worker) addOpen(a rewards.Action, stock, target rewards.Asset, p *prepared, clock rewards.MarketClock) {
 	for _, b := range w.actions.open {
 		p.standing.Undone = p.standing.Undone || b.AssetID == a.AssetID && b.DoubtsUndo()
-		p.standing.Beside = p.standing.Beside || b.ID != a.ID && b.Touches(stock, target) && b.MayShow(clock.Now)
+		if b.ID != a.ID && b.MayShow(clock.Now) {
+			p.standing.Source.Shared = p.standing.Source.Shared || b.Changes(stock)
+			p.standing.Target.Shared = p.standing.Target.Shared || b.Changes(target)
+		}
 	}
 }
 
@@ -93,7 +96,7 @@ func (w *Worker) addOrder(
 	clock rewards.MarketClock,
 ) error {
 	redone := p.standing.Undo.Number > 0
-	if by, found := a.Misplaced(p.others); found && p.standing.Overtook == "" && !p.standing.Beside && !redone {
+	if by, found := a.Misplaced(p.others); found && p.standing.Overtook == "" && !p.standing.Shared() && !redone {
 		switches, err := w.store.Switches(ctx, by.ID)
 		if err != nil || len(switches) == 0 {
 			return err

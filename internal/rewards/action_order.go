@@ -72,6 +72,15 @@ func (a Action) Touches(one, other Asset) bool {
 	return a.AssetID == one.ID || a.AssetID == other.ID || gives
 }
 
+// Changes reports whether the action changes how many shares of a stock there are. The stock may be zero.
+func (a Action) Changes(stock Asset) bool {
+	if a.DoubtsPosition() { // it says what another one does
+		return false
+	}
+	gives := a.Type.Gives() && a.NewSymbol != "" && a.NewSymbol == stock.Symbol
+	return gives || a.AssetID == stock.ID && a.changesUnits()
+}
+
 // Misplaced returns an action of a list that was applied before a, although it is of the same day or later, where the
 // order matters: one of the two counts shares that the other one changes. The broker may have done it after a. An
 // operator who approved a since it was held for that has decided the order.
