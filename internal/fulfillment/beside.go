@@ -5,6 +5,7 @@ import (
 	"errors"
 	"slices"
 
+	"stockrewards/internal/money"
 	"stockrewards/internal/rewards"
 )
 
@@ -20,21 +21,48 @@ func (w *Worker) later(a rewards.Action, clock rewards.MarketClock) (list []rewa
 
 // impacts lists what other due actions of the same day as a or later do to its stocks.
 func (w *Worker) impacts(
-	a rewards.Action, stock, target rewards.Asset, at stakes, clock rewards.MarketClock,
+	ctx context.Context, a rewards.Action, stock, target rewards.Asset, at stakes, clock rewards.MarketClock,
 ) (list []rewards.Impact, err error) {
 	for _, b := range w.actions.open {
 		if b.ID == a.ID || b.ExDate < a.ExDate || !w.due(b, clock) {
 			continue
 		}
-		e, found, err := a.ImpactOf(b, stock, target, at.booked[b.AssetID].Quantity)
+		more, err := w.impactsOf(ctx, a, b, stock, target, at, clock)
 		if err != nil {
 			return nil, err
 		}
-		if found {
-			list = append(list, e)
-		}
+		list = append(list, more...)
 	}
 	return list, nil
+}
+
+// impactsOf lists what another action may do to the stocks of a. What it gives may depend on others of its day.
+func (w *Worker) impactsOf(
+	ctx context.Context, a, b rewards.Action, stock, target rewards.Asset, at stakes, clock rewards.MarketClock,
+) ([]rewards.Impact, error) {
+	booked := at.booked[b.AssetID].Quantity
+	counted := []money.Shares{booked}
+	if b.AssetID != stock.ID && b.AssetID != target.ID && b.Touches(stock, target) {
+		giving, err := w.stock(ctx, b.AssetID)
+		if err != nil {
+			return nil, err
+		}
+		var by []rewards.Impact
+		for _, c := range w.actions.open {
+			if c.ID == a.ID || c.ID == b.ID || c.ExDate != b.ExDate || !c.MayShow(clock.Now) || !c.Changes(giving) {
+				continue
+			}
+			e, found, err := b.ImpactOf(c, giving, rewards.Asset{}, at.booked[c.AssetID].Quantity)
+			if err != nil {
+				return nil, err
+			}
+			if found {
+				by = append(by, e)
+			}
+		}
+		counted = rewards.Counted(booked, by)
+	}
+	return a.ImpactsOf(b, stock, target, counted)
 }
 
 // renamed is the broker's position in a stock that has another symbol by one of the actions already.
@@ -111,8 +139,11 @@ func (w *Worker) addOrder(
 		if b.AssetID == a.AssetID || b.ExDate > a.ExDate || !b.MayShow(clock.Now) {
 			continue
 		}
-		e, found, err := a.ImpactOf(b, stock, target, at.booked[b.AssetID].Quantity)
-		if err == nil && found && a.Follows(e, p.conversion, p.standing) {
+		impacts, err := w.impactsOf(ctx, a, b, stock, target, at, clock)
+		if err != nil && !errors.Is(err, rewards.ErrTerms) {
+			return err
+		}
+		if a.Follows(b.ID, impacts, p.conversion, p.standing) {
 			p.waits = "the action " + b.ID + ", which the broker did before it"
 		}
 	}

@@ -111,7 +111,7 @@ func (d *day) live() (held bool) {
 		d.afflict("cash-in-lieu")
 	}
 	d.announceAll(d.deeds)
-	d.run(40 * time.Second)
+	d.run(20 * time.Second)
 	for _, e := range d.deeds {
 		d.t.Logf("the broker does %s", e)
 		for _, shares := range d.shares {
@@ -132,23 +132,22 @@ func (d *day) pass() {
 		look()
 	}
 	again := func() {
-		for range 8 {
+		for range 6 {
 			d.run(time.Duration(d.random.Int64N(int64(3 * time.Second))))
 			d.restart()
 		}
 	}
 	switch d.mode {
 	case "outage":
-		at(10, 15, 0, func() { d.run(2 * time.Minute) })
+		at(10, 15, 0, func() {})
 	case "restart":
 		at(6, 7, 30, again)
 		at(6, 14, 31, again)
-		d.run(2 * time.Minute)
 	default:
-		at(6, 7, 29, func() { d.run(2 * time.Minute) })
-		at(6, 14, 31, func() { d.run(2 * time.Minute) })
+		at(6, 7, 29, func() { d.run(85 * time.Second) })
+		at(6, 14, 31, func() {})
 	}
-	d.run(4 * time.Minute)
+	d.run(100 * time.Second)
 }
 
 // decided checks that each action is applied, or is held and says why. It returns whether one is held.
@@ -182,12 +181,12 @@ func (d *day) resolve() {
 				}
 			}
 			d.approve(e.id)
-			d.run(40 * time.Second)
+			d.run(20 * time.Second)
 			a = d.action(e.id)
 			d.t.Logf("after its apply %s is %s: %s", e, a.State, a.Note)
 		}
 	}
-	d.run(time.Minute)
+	d.run(10 * time.Second)
 }
 
 // takeBack undoes an applied deed, after those that the refusal names.
@@ -205,7 +204,7 @@ func (d *day) takeBack(e deed) {
 			break
 		}
 	}
-	d.run(40 * time.Second)
+	d.run(20 * time.Second)
 }
 
 // verify compares the books with the model and with the broker.

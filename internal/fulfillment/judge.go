@@ -168,16 +168,16 @@ func (w *Worker) prepare(
 	if err != nil {
 		return p, err
 	}
-	theirs := at.position(stock.BrokerID, stock.Symbol)
+	theirs, later := at.position(stock.BrokerID, stock.Symbol), w.later(a, clock)
 	p.standing = rewards.Standing{Now: clock.Now, Review: w.cfg.ReviewActions}
 	if a.Renames() && stock.Symbol != a.NewSymbol {
 		renamed, found := at.bySymbol[a.NewSymbol]
-		if p.standing.Renaming = !found && source.Quantity > 0; found {
+		ended := theirs.Qty == 0 && slices.ContainsFunc(later, rewards.Action.Ends)
+		if p.standing.Renaming = !found && source.Quantity > 0 && !ended; found {
 			theirs = renamed
 		}
 		p.renaming = rewards.Renaming{Symbol: a.NewSymbol, BrokerID: renamed.AssetID}
 	}
-	later := w.later(a, clock)
 	theirs = at.renamed(theirs, later)
 	p.standing.Source = rewards.Stake{Booked: source.Quantity, Theirs: theirs.Qty, Accepted: source.Accepted}
 	var target rewards.Asset
@@ -191,7 +191,7 @@ func (w *Worker) prepare(
 			return p, err
 		}
 	}
-	if p.standing.Others, err = w.impacts(a, stock, target, at, clock); err != nil {
+	if p.standing.Others, err = w.impacts(ctx, a, stock, target, at, clock); err != nil {
 		return p, err
 	}
 	w.addOpen(a, stock, target, &p, clock)

@@ -107,12 +107,14 @@ func Unordered(id string) string {
 		"; apply both in its order"
 }
 
-// Follows reports whether the broker did a after another action, whose effect is e and which gives shares of its stock:
-// its positions are what a makes of those and the booked ones. An action that changes no shares shows no order.
-func (a Action) Follows(e Impact, c Conversion, s Standing) bool {
-	after := s
-	after.Others = []Impact{e}
-	return e.Given != 0 && (a.Type.Gives() || a.changesUnits()) && a.SequenceTo(e.ID, c, after) == SequenceSecond
+// Follows reports whether the broker did a after another action with the id, which gives shares of its stock and may
+// have any of the impacts: its positions are what a makes of those and the booked ones. An action that changes no
+// shares shows no order.
+func (a Action) Follows(id string, impacts []Impact, c Conversion, s Standing) bool {
+	after, same := s, func(e Impact) bool { return e.ID == id }
+	after.Others = slices.Concat(impacts, slices.DeleteFunc(slices.Clone(s.Others), same))
+	return slices.ContainsFunc(impacts, Impact.gives) && (a.Type.Gives() || a.changesUnits()) &&
+		a.SequenceTo(id, c, after) == SequenceSecond
 }
 
 // changesUnits reports whether the action changes how many shares of its stock users have.
