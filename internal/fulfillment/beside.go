@@ -159,8 +159,13 @@ func (w *Worker) before(
 	judged := judgment == rewards.JudgeApply || judgment == rewards.JudgeDiffer
 	for _, b := range w.actions.open {
 		related := b.AssetID == a.AssetID || a.CountsSharesOf(b) || b.CountsSharesOf(a)
-		if b.ID == a.ID || b.ExDate != a.ExDate || !related || !judged || !a.ApprovedAt.IsZero() || !w.due(b, clock) {
+		undecided := b.Undecided(clock.Now) && judgment == rewards.JudgeApply && (a.CountsSharesOf(b) || b.CountsSharesOf(a))
+		due := w.due(b, clock) || undecided
+		if b.ID == a.ID || b.ExDate != a.ExDate || !related || !judged || !a.ApprovedAt.IsZero() || !due {
 			continue
+		}
+		if undecided {
+			return b, rewards.SequenceEither, nil
 		}
 		other, err := w.prepare(ctx, b, at, live, clock)
 		switch {
@@ -178,6 +183,9 @@ func (w *Worker) before(
 			sequence = a.SequenceTo(b.ID, p.conversion, p.standing)
 		case b.CountsSharesOf(a):
 			sequence = b.SequenceTo(a.ID, other.conversion, other.standing).Reversed()
+			if b.Unexplained(other.conversion, other.standing) {
+				sequence = rewards.SequenceSecond
+			}
 		}
 		if sequence == rewards.SequenceSecond || sequence == rewards.SequenceEither {
 			return b, sequence, nil

@@ -69,10 +69,11 @@ func newDay(w *world, c dayCase, seed uint64) *day {
 	d := &day{world: w, dayCase: c, random: rand.New(rand.NewPCG(seed, uint64(c.deeds)))}
 	w.check(w.store.SetDividends(w.t.Context(), "app", rewards.DividendsHouse)) // cash buys no shares
 	w.newUser(w.app)
+	least := []money.USD{100, 1000}[d.random.IntN(2)] * usd // few shares fit more orders, when fractions are paid in cash
 	for i, u := range w.users {
 		for _, symbol := range dayStocks() {
 			if i == 0 || d.random.IntN(4) > 0 {
-				w.giveTo(u, symbol, money.USD(1000+d.random.Int64N(3000))*usd)
+				w.giveTo(u, symbol, least+money.USD(d.random.Int64N(int64(3*least))))
 			}
 		}
 	}

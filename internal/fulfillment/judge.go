@@ -107,8 +107,11 @@ func (w *Worker) judgeAction(
 	case err != nil || sequence == rewards.SequenceSecond:
 		return err
 	case sequence == rewards.SequenceEither:
-		return errors.Join(w.changeAction(ctx, a, o.Hold(a, rewards.Unordered(b.ID))),
-			w.changeAction(ctx, b, o.Hold(b, rewards.Unordered(a.ID))))
+		err = w.changeAction(ctx, a, o.Hold(a, rewards.Unordered(b.ID)))
+		if !b.Undecided(clock.Now) {
+			err = errors.Join(err, w.changeAction(ctx, b, o.Hold(b, rewards.Unordered(a.ID))))
+		}
+		return err
 	}
 	return w.decide(ctx, a, p, o, judgment, note)
 }
@@ -217,7 +220,7 @@ func (w *Worker) prepare(
 	}
 	p.conversion, err = a.Conversion(target.ID, part)
 	p.standing.InCash = err == nil && a.PaidInCash(p.activities, p.conversion, source.Quantity)
-	if err == nil && a.Unexplained(p.conversion, p.standing) {
+	if err == nil && a.Apart(p.conversion, p.standing) {
 		if err := w.addOrder(ctx, a, at, stock, target, &p, clock); err != nil {
 			return p, err
 		}

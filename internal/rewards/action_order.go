@@ -3,6 +3,7 @@ package rewards
 import (
 	"cmp"
 	"slices"
+	"strings"
 	"time"
 
 	"stockrewards/internal/money"
@@ -70,6 +71,11 @@ func (a Action) Touches(one, other Asset) bool {
 	}
 	gives := a.Type.Gives() && a.NewSymbol != "" && (a.NewSymbol == one.Symbol || a.NewSymbol == other.Symbol)
 	return a.AssetID == one.ID || a.AssetID == other.ID || gives
+}
+
+// Undecided reports whether an operator must decide about the action, and the broker may have done it.
+func (a Action) Undecided(now time.Time) bool {
+	return a.State == ActionHeld && a.WaitsFor == "" && a.MayShow(now) && !strings.HasPrefix(a.Note, noteRepeats)
 }
 
 // Changes reports whether the action changes how many shares of a stock there are. The stock may be zero.

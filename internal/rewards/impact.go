@@ -197,6 +197,23 @@ func (a Action) SequenceTo(id string, c Conversion, s Standing) Sequence {
 	}
 }
 
+// Unexplained reports whether the broker's positions are neither the booked ones, nor what the action and others make
+// of them, nor what others make without it.
+func (a Action) Unexplained(c Conversion, s Standing) bool {
+	any := func([]string) bool { return true }
+	if s.InCash || s.unchanged() || a.Explains(c, s) || a.fits(c, s, any) > FitNone {
+		return false
+	}
+	without := false
+	for _, whole := range []bool{false, true} {
+		others := s.Others[:min(len(s.Others), maxOthers)]
+		s.try(s.Source.Booked, s.Target.Booked, whole, nil, others, func(_ []string, source, target money.Shares) {
+			without = without || s.fit(source, target) > FitNone
+		})
+	}
+	return !without
+}
+
 // maxOthers is how many impacts of other due actions are tried in every order.
 const maxOthers = 6
 

@@ -207,8 +207,8 @@ func (a Action) rounds(c Conversion, s Standing) bool {
 	return rounded && len(s.Others) > 0 && !s.unchanged() && !s.InCash && !s.Undone
 }
 
-// Unexplained reports whether the broker's positions are neither the booked ones nor what the action makes of them.
-func (a Action) Unexplained(c Conversion, s Standing) bool {
+// Apart reports whether the broker's positions are neither the booked ones nor what the action makes of them.
+func (a Action) Apart(c Conversion, s Standing) bool {
 	return !s.unchanged() && !s.InCash && !a.Explains(c, s) && !a.chained(c, s)
 }
 
@@ -256,7 +256,10 @@ const (
 )
 
 // Repeats is why an action that repeats the one with the id is held.
-func Repeats(id string) string { return "it repeats the action " + id }
+func Repeats(id string) string { return noteRepeats + id }
+
+// noteRepeats begins the note of an action that repeats another one.
+const noteRepeats = "it repeats the action "
 
 // TwinOf reports whether a repeats another action of the same stock: the same type and rates
 // within twinDays or dividendDays, and b came first.
