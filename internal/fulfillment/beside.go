@@ -185,6 +185,9 @@ func (w *Worker) before(
 			sequence = b.SequenceTo(a.ID, other.conversion, other.standing).Reversed()
 			if b.Unexplained(other.conversion, other.standing) {
 				sequence = rewards.SequenceSecond
+				if w.twice(a, rewards.JudgeDiffer) {
+					sequence = rewards.SequenceEither
+				}
 			}
 		}
 		if sequence == rewards.SequenceSecond || sequence == rewards.SequenceEither {

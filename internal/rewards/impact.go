@@ -289,8 +289,8 @@ func (a Action) andOthers(done []string) bool { return done[0] == a.ID && len(do
 // paysFractions reports whether the broker's positions show the action and others only if the broker paid for fractions
 // in cash.
 func (a Action) paysFractions(c Conversion, s Standing) bool {
-	whole := a.fitsOf(c, s, true, a.andOthers) > FitNone && a.fitsOf(c, s, false, a.andOthers) == FitNone
-	return whole && !a.Explains(c, s)
+	whole, exact := a.fitsOf(c, s, true, a.andOthers), a.fitsOf(c, s, false, a.andOthers)
+	return whole > exact && !a.Explains(c, s)
 }
 
 // Precedes reports whether the broker's positions are what a and then another action make of those that were booked

@@ -178,7 +178,8 @@ func (a Action) partOf(c Conversion, s Standing) (source, target money.Shares, e
 	if !s.Source.Shared && s.Source.changed() {
 		source = s.Source.Theirs
 	}
-	if !s.Target.Shared && s.Target.changed() {
+	lieu := !s.unchanged() && near(s.Target.Theirs-s.Target.Booked, target-s.Target.Booked) // of less than one share
+	if !s.Target.Shared && (s.Target.changed() || lieu) {
 		target = s.Target.Theirs
 	}
 	return source, target, err
@@ -199,12 +200,12 @@ func (a Action) leavesRest(c Conversion, s Standing) bool {
 	return !a.ApprovedAt.IsZero() && s.Shared() && !s.Undone && s.Undo.Number == 0 && !exact
 }
 
-// rounds reports whether the broker's positions are rounded ones of the action, while another one is due that may
+// rounds reports whether the broker's positions are rounded ones of the action, while another one is open that may
 // explain the difference.
 func (a Action) rounds(c Conversion, s Standing) bool {
 	source, target, err := a.after(c, s)
 	rounded := err == nil && s.fit(source, target) == FitRounded
-	return rounded && len(s.Others) > 0 && !s.unchanged() && !s.InCash && !s.Undone
+	return rounded && (len(s.Others) > 0 || s.Shared()) && !s.unchanged() && !s.InCash && !s.Undone
 }
 
 // Apart reports whether the broker's positions are neither the booked ones nor what the action makes of them.
