@@ -150,7 +150,7 @@ func (w *Worker) addOrder(
 	return nil
 }
 
-// before returns another due action of the day, and whether the broker did a before it. SequenceUnknown says that none
+// before returns another open action of the day, and whether the broker did a before it. SequenceUnknown says that none
 // may come before a.
 func (w *Worker) before(
 	ctx context.Context, a rewards.Action, p prepared, judgment rewards.Judgment,
@@ -158,14 +158,15 @@ func (w *Worker) before(
 ) (rewards.Action, rewards.Sequence, error) {
 	judged := judgment == rewards.JudgeApply || judgment == rewards.JudgeDiffer
 	for _, b := range w.actions.open {
-		related := b.AssetID == a.AssetID || a.CountsSharesOf(b) || b.CountsSharesOf(a)
-		undecided := b.Undecided(clock.Now) && judgment == rewards.JudgeApply && (a.CountsSharesOf(b) || b.CountsSharesOf(a))
-		due := w.due(b, clock) || undecided
-		if b.ID == a.ID || b.ExDate != a.ExDate || !related || !judged || !a.ApprovedAt.IsZero() || !due {
+		if b.ID == a.ID || b.ExDate != a.ExDate || !judged || !a.ApprovedAt.IsZero() {
 			continue
 		}
-		if undecided {
+		counts := a.CountsSharesOf(b) || b.CountsSharesOf(a)
+		switch {
+		case counts && judgment == rewards.JudgeApply && b.Undecided(clock.Now):
 			return b, rewards.SequenceEither, nil
+		case !counts && b.AssetID != a.AssetID, !w.due(b, clock):
+			continue
 		}
 		other, err := w.prepare(ctx, b, at, live, clock)
 		switch {
@@ -174,25 +175,31 @@ func (w *Worker) before(
 		case err != nil:
 			return b, rewards.SequenceUnknown, err
 		}
-		sequence := rewards.SequenceUnknown
-		switch otherJudged, _ := b.Judge(other.conversion, other.standing); {
-		case !b.ApprovedAt.IsZero(), judgment == rewards.JudgeDiffer && otherJudged == rewards.JudgeApply:
-			sequence = rewards.SequenceSecond
-		case judgment == rewards.JudgeDiffer:
-		case a.CountsSharesOf(b):
-			sequence = a.SequenceTo(b.ID, p.conversion, p.standing)
-		case b.CountsSharesOf(a):
-			sequence = b.SequenceTo(a.ID, other.conversion, other.standing).Reversed()
-			if b.Unexplained(other.conversion, other.standing) {
-				sequence = rewards.SequenceSecond
-				if w.twice(a, rewards.JudgeDiffer) {
-					sequence = rewards.SequenceEither
-				}
-			}
-		}
+		sequence := w.sequence(a, b, p, other, judgment)
 		if sequence == rewards.SequenceSecond || sequence == rewards.SequenceEither {
 			return b, sequence, nil
 		}
 	}
 	return a, rewards.SequenceUnknown, nil
+}
+
+// sequence returns whether the broker did a before b, another due action of the day.
+func (w *Worker) sequence(a, b rewards.Action, p, other prepared, judgment rewards.Judgment) rewards.Sequence {
+	otherJudged, _ := b.Judge(other.conversion, other.standing)
+	switch {
+	case !b.ApprovedAt.IsZero(), judgment == rewards.JudgeDiffer && otherJudged == rewards.JudgeApply:
+		return rewards.SequenceSecond
+	case judgment == rewards.JudgeDiffer:
+		return rewards.SequenceUnknown
+	case a.CountsSharesOf(b):
+		return a.SequenceTo(b.ID, p.conversion, p.standing)
+	case !b.CountsSharesOf(a):
+		return rewards.SequenceUnknown
+	case !b.Unexplained(other.conversion, other.standing):
+		return b.SequenceTo(a.ID, other.conversion, other.standing).Reversed()
+	case w.twice(a, rewards.JudgeDiffer):
+		return rewards.SequenceEither
+	default:
+		return rewards.SequenceSecond
+	}
 }

@@ -174,7 +174,8 @@ func (a Action) Begin(c Conversion, s Standing) (w Switch, err error) {
 // partOf returns what the action makes of the positions that show it together with others. A stock that no other one
 // changes is as the broker has it.
 func (a Action) partOf(c Conversion, s Standing) (source, target money.Shares, err error) {
-	source, target, err = a.impact(c).on(s.Source.Booked, s.Target.Booked, a.paysFractions(c, s))
+	whole := s.InCash || a.paysFractions(c, s)
+	source, target, err = a.impact(c).on(s.Source.Booked, s.Target.Booked, whole)
 	if !s.Source.Shared && s.Source.changed() {
 		source = s.Source.Theirs
 	}
@@ -205,7 +206,7 @@ func (a Action) leavesRest(c Conversion, s Standing) bool {
 func (a Action) rounds(c Conversion, s Standing) bool {
 	source, target, err := a.after(c, s)
 	rounded := err == nil && s.fit(source, target) == FitRounded
-	return rounded && (len(s.Others) > 0 || s.Shared()) && !s.unchanged() && !s.InCash && !s.Undone
+	return rounded && (len(s.Others) > 0 || s.Shared()) && !s.unchanged() && !s.Undone
 }
 
 // Apart reports whether the broker's positions are neither the booked ones nor what the action makes of them.
