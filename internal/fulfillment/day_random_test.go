@@ -28,7 +28,7 @@ type dayCase struct {
 }
 
 // Some actions of one day depend on each other, and the broker does them in any order. Users get what that order makes
-// of their shares, or an action is held and says why; an operator who follows the documents then corrects nothing by hand.
+// of their shares, or an action is held and says why. An operator then applies what is held in the order of the broker.
 func TestActionsOfRandomDays(t *testing.T) {
 	t.Parallel()
 	for _, mode := range []string{"auto", "review", "outage", "restart"} {
@@ -39,11 +39,11 @@ func TestActionsOfRandomDays(t *testing.T) {
 					held := 0
 					for seed := *daySeed; seed < *daySeed+*daySeeds; seed++ {
 						t.Run(fmt.Sprint("seed ", seed), func(t *testing.T) {
-							inWorld(t, func(w *world) {
-								if newDay(w, dayCase{mode, lieu, deeds}, seed).live() {
+							inDay(t, mode, func(w *world) {
+								if randomDay(w, dayCase{mode, lieu, deeds}, seed).live() {
 									held++
 								}
-							}, func(w *world) { w.stocks, w.cfg.ReviewActions = []string{"XYZ"}, mode == "review" })
+							})
 						})
 					}
 					t.Logf("of %d days %d were held", *daySeeds, held)
@@ -53,27 +53,95 @@ func TestActionsOfRandomDays(t *testing.T) {
 	}
 }
 
+// inDay runs a test in a world with the stocks of a day.
+func inDay(t *testing.T, mode string, test func(*world)) {
+	t.Helper()
+	inWorld(t, test, func(w *world) { w.stocks, w.cfg.ReviewActions = []string{"XYZ"}, mode == "review" })
+}
+
+// Days whose actions are easily applied wrongly. The broker pays for fractions in cash.
+func TestActionsOfDays(t *testing.T) {
+	t.Parallel()
+	const aapl, ko, xyz = 0, 1, 2
+	reverse := func(of int, old int64) deed { return deed{kind: "reverse_split", source: of, old: old, new: 1} }
+	split := func(of int, old, shares int64) deed {
+		return deed{kind: "forward_split", source: of, old: old, new: shares}
+	}
+	dividend := func(of int, shares int64) deed {
+		return deed{kind: "stock_dividend", source: of, old: 20, new: shares}
+	}
+	renaming := func(of int, old int64) deed { return deed{kind: "renaming_split", source: of, old: old, new: 1} }
+	spinOff := func(of, to int, old int64) deed {
+		return deed{kind: "spin_off", source: of, target: to, old: old, new: 1}
+	}
+	merger := func(of, to int, old, shares int64) deed {
+		return deed{kind: "stock_merger", source: of, target: to, old: old, new: shares}
+	}
+	for name, c := range map[string]struct {
+		mode    string
+		dollars [3]int64
+		deeds   []deed
+	}{
+		"what is given depends on a split": {"outage", [3]int64{5722, 3821, 4531}, []deed{reverse(xyz, 9), reverse(ko, 8), spinOff(ko, xyz, 2)}},
+		"a new symbol, then a merger":      {"auto", [3]int64{3829, 1750, 6489}, []deed{renaming(xyz, 4), spinOff(ko, aapl, 3), merger(xyz, aapl, 3, 1)}},
+		"a split beside a held spin-off":   {"auto", [3]int64{6097, 3757, 3326}, []deed{spinOff(aapl, xyz, 5), split(aapl, 1, 5), dividend(xyz, 21)}},
+		"a gift of less than one share":    {"auto", [3]int64{6791, 2388, 6927}, []deed{reverse(aapl, 7), spinOff(aapl, xyz, 5), split(aapl, 2, 6)}},
+		"the same, applied by an operator": {"review", [3]int64{530, 355, 506}, []deed{spinOff(aapl, xyz, 6), reverse(aapl, 4)}},
+		"two gifts of one stock":           {"auto", [3]int64{7317, 2466, 4896}, []deed{spinOff(ko, aapl, 3), spinOff(xyz, aapl, 6), dividend(ko, 23)}},
+		"a gift, then a split and merger":  {"auto", [3]int64{3798, 3978, 6180}, []deed{spinOff(xyz, ko, 5), reverse(aapl, 3), merger(aapl, ko, 4, 2)}},
+		"a merger beside a held spin-off":  {"auto", [3]int64{497, 370, 416}, []deed{split(ko, 2, 3), spinOff(ko, aapl, 5), merger(xyz, aapl, 4, 4)}},
+		"a merger paid in cash beside it":  {"auto", [3]int64{184, 632, 492}, []deed{merger(aapl, xyz, 4, 1), spinOff(ko, xyz, 5), renaming(ko, 2)}},
+		"a spin-off and a dividend":        {"review", [3]int64{7100, 1098, 3401}, []deed{spinOff(aapl, ko, 3), dividend(aapl, 22)}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			inDay(t, c.mode, func(w *world) {
+				newDay(w, dayCase{c.mode, true, len(c.deeds)}, nil, [][]int64{c.dollars[:]}, c.deeds).live()
+			})
+		})
+	}
+}
+
 // day is one day of the model.
 type day struct {
 	*world
 	dayCase
 
 	random *rand.Rand
-	deeds  []deed
+	deeds  []deed // in the order in which the broker does them
 	assets []rewards.AssetID
 	shares [][]int64   // by user and stock, what the model says
 	basis  []money.USD // by user
 }
 
-func newDay(w *world, c dayCase, seed uint64) *day {
-	d := &day{world: w, dayCase: c, random: rand.New(rand.NewPCG(seed, uint64(c.deeds)))}
+// randomDay opens a day with random actions and holdings.
+func randomDay(w *world, c dayCase, seed uint64) *day {
+	r := rand.New(rand.NewPCG(seed, uint64(c.deeds)))
+	least := []int64{100, 1000}[r.IntN(2)] // few shares fit more orders, when fractions are paid in cash
+	dollars := make([][]int64, 2)
+	for i := range dollars {
+		for range dayStocks() {
+			amount := int64(0)
+			if i == 0 || r.IntN(4) > 0 {
+				amount = least + r.Int64N(3*least)
+			}
+			dollars[i] = append(dollars[i], amount)
+		}
+	}
+	return newDay(w, c, r, dollars, randomDeeds(r, c.deeds))
+}
+
+// newDay opens a day whose users have shares for dollars, by user and stock.
+func newDay(w *world, c dayCase, r *rand.Rand, dollars [][]int64, deeds []deed) *day {
+	d := &day{world: w, dayCase: c, random: r, deeds: deeds}
 	w.check(w.store.SetDividends(w.t.Context(), "app", rewards.DividendsHouse)) // cash buys no shares
-	w.newUser(w.app)
-	least := []money.USD{100, 1000}[d.random.IntN(2)] * usd // few shares fit more orders, when fractions are paid in cash
+	for len(w.users) < len(dollars) {
+		w.newUser(w.app)
+	}
 	for i, u := range w.users {
-		for _, symbol := range dayStocks() {
-			if i == 0 || d.random.IntN(4) > 0 {
-				w.giveTo(u, symbol, least+money.USD(d.random.Int64N(int64(3*least))))
+		for j, symbol := range dayStocks() {
+			if dollars[i][j] > 0 {
+				w.giveTo(u, symbol, money.USD(dollars[i][j])*usd)
 			}
 		}
 	}
@@ -85,7 +153,6 @@ func newDay(w *world, c dayCase, seed uint64) *day {
 		shares, basis := d.has(u)
 		d.shares, d.basis = append(d.shares, shares), append(d.basis, basis)
 	}
-	d.deeds = randomDeeds(d.random, c.deeds)
 	return d
 }
 

@@ -200,8 +200,8 @@ func (a Action) SequenceTo(id string, c Conversion, s Standing) Sequence {
 // Unexplained reports whether the broker's positions are neither the booked ones, nor what the action and others make
 // of them, nor what others make without it.
 func (a Action) Unexplained(c Conversion, s Standing) bool {
-	any := func([]string) bool { return true }
-	if s.InCash || s.unchanged() || a.Explains(c, s) || a.fits(c, s, any) > FitNone {
+	whatever := func([]string) bool { return true }
+	if s.InCash || s.unchanged() || a.Explains(c, s) || a.fits(c, s, whatever) > FitNone {
 		return false
 	}
 	without := false
