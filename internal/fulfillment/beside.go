@@ -195,6 +195,8 @@ func (w *Worker) sequence(a, b rewards.Action, p, other prepared, judgment rewar
 		return a.SequenceTo(b.ID, p.conversion, p.standing)
 	case !b.CountsSharesOf(a):
 		return rewards.SequenceUnknown
+	case b.Unseen(other.standing) && !w.actions.activities.covers(b.ID, other.standing, w.now()):
+		return rewards.SequenceSecond // they show whether it was paid in cash
 	case !b.Unexplained(other.conversion, other.standing):
 		return b.SequenceTo(a.ID, other.conversion, other.standing).Reversed()
 	case w.twice(a, rewards.JudgeDiffer):

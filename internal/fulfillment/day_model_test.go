@@ -90,7 +90,9 @@ func randomDeeds(r *rand.Rand, n int) (list []deed) {
 		case "stock_dividend":
 			d.old, d.new = 20, 21+r.Int64N(3)
 		case "spin_off":
-			d.old = 2 + r.Int64N(5)
+			if d.old = 2 + r.Int64N(5); dayStocks()[d.target] == "AAPL" { // the dearest: the source keeps a price
+				d.old += 6
+			}
 		case "stock_merger", "stock_and_cash_merger":
 			d.old, d.new = 1+r.Int64N(4), 1+r.Int64N(4)
 		default:

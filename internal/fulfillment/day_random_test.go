@@ -82,21 +82,22 @@ func TestActionsOfDays(t *testing.T) {
 		dollars [3]int64
 		deeds   []deed
 	}{
-		"what is given depends on a split": {"outage", [3]int64{5722, 3821, 4531}, []deed{reverse(xyz, 9), reverse(ko, 8), spinOff(ko, xyz, 2)}},
-		"a new symbol, then a merger":      {"auto", [3]int64{3829, 1750, 6489}, []deed{renaming(xyz, 4), spinOff(ko, aapl, 3), merger(xyz, aapl, 3, 1)}},
-		"a split beside a held spin-off":   {"auto", [3]int64{6097, 3757, 3326}, []deed{spinOff(aapl, xyz, 5), split(aapl, 1, 5), dividend(xyz, 21)}},
-		"a gift of less than one share":    {"auto", [3]int64{6791, 2388, 6927}, []deed{reverse(aapl, 7), spinOff(aapl, xyz, 5), split(aapl, 2, 6)}},
-		"the same, applied by an operator": {"review", [3]int64{530, 355, 506}, []deed{spinOff(aapl, xyz, 6), reverse(aapl, 4)}},
-		"two gifts of one stock":           {"auto", [3]int64{7317, 2466, 4896}, []deed{spinOff(ko, aapl, 3), spinOff(xyz, aapl, 6), dividend(ko, 23)}},
-		"a gift, then a split and merger":  {"auto", [3]int64{3798, 3978, 6180}, []deed{spinOff(xyz, ko, 5), reverse(aapl, 3), merger(aapl, ko, 4, 2)}},
-		"a merger beside a held spin-off":  {"auto", [3]int64{497, 370, 416}, []deed{split(ko, 2, 3), spinOff(ko, aapl, 5), merger(xyz, aapl, 4, 4)}},
-		"a merger paid in cash beside it":  {"auto", [3]int64{184, 632, 492}, []deed{merger(aapl, xyz, 4, 1), spinOff(ko, xyz, 5), renaming(ko, 2)}},
-		"a spin-off and a dividend":        {"review", [3]int64{7100, 1098, 3401}, []deed{spinOff(aapl, ko, 3), dividend(aapl, 22)}},
+		"what is given depends on a split":   {"outage", [3]int64{5722, 3821, 4531}, []deed{reverse(xyz, 9), reverse(ko, 8), spinOff(ko, xyz, 2)}},
+		"a new symbol, then a merger":        {"auto", [3]int64{3829, 1750, 6489}, []deed{renaming(xyz, 4), spinOff(ko, aapl, 3), merger(xyz, aapl, 3, 1)}},
+		"a split beside a held spin-off":     {"auto", [3]int64{6097, 3757, 3326}, []deed{spinOff(aapl, xyz, 5), split(aapl, 1, 5), dividend(xyz, 21)}},
+		"a gift of less than one share":      {"auto", [3]int64{6791, 2388, 6927}, []deed{reverse(aapl, 7), spinOff(aapl, xyz, 5), split(aapl, 2, 6)}},
+		"the same, applied by an operator":   {"review", [3]int64{530, 355, 506}, []deed{spinOff(aapl, xyz, 6), reverse(aapl, 4)}},
+		"two gifts of one stock":             {"auto", [3]int64{7317, 2466, 4896}, []deed{spinOff(ko, aapl, 3), spinOff(xyz, aapl, 6), dividend(ko, 23)}},
+		"a gift, then a split and merger":    {"auto", [3]int64{3798, 3978, 6180}, []deed{spinOff(xyz, ko, 5), reverse(aapl, 3), merger(aapl, ko, 4, 2)}},
+		"a merger beside a held spin-off":    {"auto", [3]int64{497, 370, 416}, []deed{split(ko, 2, 3), spinOff(ko, aapl, 5), merger(xyz, aapl, 4, 4)}},
+		"a merger paid in cash beside it":    {"auto", [3]int64{184, 632, 492}, []deed{merger(aapl, xyz, 4, 1), spinOff(ko, xyz, 5), renaming(ko, 2)}},
+		"a gift paid in cash, then a merger": {"restart", [3]int64{479, 301, 300}, []deed{spinOff(ko, aapl, 4), merger(ko, xyz, 3, 2)}},
+		"a spin-off and a dividend":          {"review", [3]int64{7100, 1098, 3401}, []deed{spinOff(aapl, ko, 3), dividend(aapl, 22)}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			inDay(t, c.mode, func(w *world) {
-				newDay(w, dayCase{c.mode, true, len(c.deeds)}, nil, [][]int64{c.dollars[:]}, c.deeds).live()
+				newDay(w, dayCase{c.mode, true, len(c.deeds)}, rand.New(rand.NewPCG(1, 1)), [][]int64{c.dollars[:]}, c.deeds).live()
 			})
 		})
 	}

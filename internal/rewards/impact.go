@@ -188,13 +188,21 @@ func (a Action) SequenceTo(id string, c Conversion, s Standing) Sequence {
 	switch {
 	case first == FitNone && second == FitNone:
 		return SequenceUnknown
-	case first == second && matters:
+	case s.InCash && first > FitNone: // the broker counted the booked shares
+		return SequenceFirst
+	case first == second && matters, first == FitRounded && a.Unseen(s):
 		return SequenceEither
 	case second > first:
 		return SequenceSecond
 	default:
 		return SequenceFirst
 	}
+}
+
+// Unseen reports whether the broker has added nothing of what the action gives: it gave nothing, or less than one share
+// and paid in cash for it.
+func (a Action) Unseen(s Standing) bool {
+	return a.Type.Gives() && !s.Target.changed() && !s.InCash
 }
 
 // Unexplained reports whether the broker's positions are neither the booked ones, nor what the action and others make
