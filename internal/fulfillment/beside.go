@@ -75,6 +75,38 @@ func (s stakes) renamed(theirs rewards.Position, by []rewards.Action) rewards.Po
 	return theirs
 }
 
+// renamedTarget returns the stock that a gives if it has another symbol now, by an action of these days. It is the zero
+// value without one. It fails with ErrTerms when another stock has the announced symbol.
+func (w *Worker) renamedTarget(ctx context.Context, a rewards.Action, at stakes) (target rewards.Asset, err error) {
+	const enough = 100
+	list, err := w.store.Actions(ctx, 0, a.NewSymbol, enough)
+	if err != nil {
+		return target, err
+	}
+	by, found := a.RenamedBy(list)
+	if !found {
+		return target, nil
+	}
+	assets, err := w.store.Assets(ctx)
+	if err != nil {
+		return target, err
+	}
+	_, taken := at.bySymbol[a.NewSymbol]
+	for _, stock := range assets {
+		taken = taken || stock.Symbol == a.NewSymbol
+		if stock.ID == by.AssetID {
+			target = stock
+		}
+	}
+	switch {
+	case target.Symbol == a.NewSymbol: // not yet
+		return rewards.Asset{}, nil
+	case taken:
+		return target, rewards.ErrOtherStock(a.NewSymbol)
+	}
+	return target, nil
+}
+
 // symbolsOf lists the symbols that a stock has here, or has at the broker by one of the actions.
 func symbolsOf(stock rewards.Asset, by []rewards.Action) []string {
 	symbols := []string{stock.Symbol}
@@ -158,11 +190,15 @@ func (w *Worker) before(
 ) (rewards.Action, rewards.Sequence, error) {
 	judged := judgment == rewards.JudgeApply || judgment == rewards.JudgeDiffer
 	for _, b := range w.actions.open {
-		if b.ID == a.ID || b.ExDate != a.ExDate || !judged || !a.ApprovedAt.IsZero() {
+		if b.ID == a.ID || b.ExDate != a.ExDate || !judged {
 			continue
 		}
 		counts := a.CountsSharesOf(b) || b.CountsSharesOf(a)
 		switch {
+		case (counts || b.AssetID == a.AssetID) && w.due(b, clock) && a.ApprovedAfter(b):
+			return b, rewards.SequenceSecond, nil
+		case !a.ApprovedAt.IsZero():
+			continue
 		case counts && judgment == rewards.JudgeApply && b.Undecided(clock.Now):
 			return b, rewards.SequenceEither, nil
 		case !counts && b.AssetID != a.AssetID, !w.due(b, clock):
@@ -199,9 +235,7 @@ func (w *Worker) sequence(a, b rewards.Action, p, other prepared, judgment rewar
 		return rewards.SequenceSecond // they show whether it was paid in cash
 	case !b.Unexplained(other.conversion, other.standing):
 		return b.SequenceTo(a.ID, other.conversion, other.standing).Reversed()
-	case w.twice(a, rewards.JudgeDiffer):
-		return rewards.SequenceEither
 	default:
-		return rewards.SequenceSecond
+		return rewards.SequenceEither
 	}
 }

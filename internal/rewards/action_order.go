@@ -75,7 +75,8 @@ func (a Action) Touches(one, other Asset) bool {
 
 // Undecided reports whether an operator must decide about the action, and the broker may have done it.
 func (a Action) Undecided(now time.Time) bool {
-	return a.State == ActionHeld && a.WaitsFor == "" && a.MayShow(now) && !strings.HasPrefix(a.Note, noteRepeats)
+	held := a.State == ActionHeld && a.WaitsFor == "" && !a.Unordered()
+	return held && a.MayShow(now) && !strings.HasPrefix(a.Note, noteRepeats)
 }
 
 // Changes reports whether the action changes how many shares of a stock there are. The stock may be zero.
@@ -107,10 +108,36 @@ func (a Action) Preceded() string {
 		"then apply both in their order"
 }
 
+// noteUnordered begins the note of an action whose order to another one the broker's positions do not show.
+const noteUnordered = "the broker's positions do not show whether it did this one before the action "
+
 // Unordered says why an action is held that the broker may have done before the action with the id or after it.
-func Unordered(id string) string {
-	return "the broker's positions do not show whether it did this one before the action " + id +
-		"; apply both in its order"
+func Unordered(id string) string { return noteUnordered + id + "; apply both in its order" }
+
+// Unordered reports whether the action is held for that.
+func (a Action) Unordered() bool {
+	return a.State == ActionHeld && a.WaitsFor == "" && strings.HasPrefix(a.Note, noteUnordered)
+}
+
+// ApprovedAfter reports whether an operator has approved both actions, and b before a: a must wait for it, unless b waits
+// for a itself.
+func (a Action) ApprovedAfter(b Action) bool {
+	waits := strings.HasPrefix(b.WaitsFor, "the action "+a.ID+",")
+	return !b.ApprovedAt.IsZero() && b.ApprovedAt.Before(a.ApprovedAt) && !waits
+}
+
+// RenamedBy returns the action of a list that gave the stock which a gives another symbol, within ten days. It may be
+// open.
+func (a Action) RenamedBy(list []Action) (by Action, found bool) {
+	i := slices.IndexFunc(list, func(b Action) bool {
+		counts := b.State == ActionAnnounced || b.State == ActionHeld || b.State == ActionApplied || b.State == ActionSwept
+		near := b.ExDate.Plus(-twinDays) <= a.ExDate && a.ExDate <= b.ExDate.Plus(twinDays)
+		return a.Type.Gives() && b.Renames() && b.Symbol == a.NewSymbol && counts && near
+	})
+	if i < 0 {
+		return by, false
+	}
+	return list[i], true
 }
 
 // Follows reports whether the broker did a after another action with the id, which gives shares of its stock and may

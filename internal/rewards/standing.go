@@ -87,7 +87,7 @@ func (a Action) Judge(c Conversion, s Standing) (Judgment, string) {
 	case s.Renaming && (!s.Vanished() || source >= money.Share): // else it may have paid all in cash
 		return JudgeWait, ""
 	case source == s.Source.Booked && target == s.Target.Booked: // the position cannot show it
-		if s.unchanged() && s.Now.Sub(a.Boundary) >= happens {
+		if s.unchanged() && s.Now.Sub(a.Boundary) >= happens || !s.unchanged() && a.chained(c, s) {
 			return JudgeApply, ""
 		}
 	case s.InCash && s.near(source, target):
