@@ -199,9 +199,11 @@ func (w *Worker) before(
 			return b, rewards.SequenceSecond, nil
 		case !a.ApprovedAt.IsZero():
 			continue
+		case a.Unordered() && b.Unordered(): // the positions may show their order meanwhile
 		case counts && judgment == rewards.JudgeApply && b.Undecided(clock.Now):
 			return b, rewards.SequenceEither, nil
-		case !counts && b.AssetID != a.AssetID, !w.due(b, clock):
+		}
+		if !counts && b.AssetID != a.AssetID || !w.due(b, clock) {
 			continue
 		}
 		other, err := w.prepare(ctx, b, at, live, clock)

@@ -119,7 +119,7 @@ func (w *Worker) judgeAction(
 func (w *Worker) holdBoth(ctx context.Context, a, b rewards.Action, o rewards.Observation) error {
 	var changes []rewards.ActionChange
 	for _, c := range []struct{ held, beside rewards.Action }{{a, b}, {b, a}} {
-		if !c.held.Unordered() && !c.held.Undecided(o.Now) {
+		if !c.held.Undecided(o.Now) {
 			after := o.Hold(c.held, rewards.Unordered(c.beside.ID))
 			changes = append(changes, rewards.ActionChange{Before: c.held, After: after})
 		}

@@ -75,8 +75,7 @@ func (a Action) Touches(one, other Asset) bool {
 
 // Undecided reports whether an operator must decide about the action, and the broker may have done it.
 func (a Action) Undecided(now time.Time) bool {
-	held := a.State == ActionHeld && a.WaitsFor == "" && !a.Unordered()
-	return held && a.MayShow(now) && !strings.HasPrefix(a.Note, noteRepeats)
+	return a.State == ActionHeld && a.WaitsFor == "" && a.MayShow(now) && !strings.HasPrefix(a.Note, noteRepeats)
 }
 
 // Changes reports whether the action changes how many shares of a stock there are. The stock may be zero.
