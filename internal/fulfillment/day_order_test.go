@@ -201,3 +201,26 @@ func TestAMergerIntoARenamedStock(t *testing.T) {
 		})
 	}
 }
+
+// A stock was renamed, and another one has its old symbol now. A merger into that symbol is held: nobody knows which one
+// it gives.
+func TestAMergerIntoASymbolOfTwoStocks(t *testing.T) {
+	t.Parallel()
+	inWorld(t, func(w *world) {
+		w.sync(nil)
+		for _, symbol := range []string{"AAPL", "KO"} {
+			w.wantAfter(5*time.Second, w.give(symbol, 3000*usd), rewards.Executed)
+		}
+		ids := w.together([2]string{
+			`{"type":"stock_merger","acquiree_symbol":"KO","acquirer_symbol":"AAPL","acquiree_rate":2,"acquirer_rate":1,"effective_date":"2000-01-06"}`,
+			`{"type":"name_change","old_symbol":"AAPL","new_symbol":"APL","process_date":"2000-01-06"}`,
+		})
+		w.approve(ids[1])
+		w.run(20 * time.Second)
+		w.wantAction(ids[1], rewards.ActionSwept)
+		w.sync(map[string]string{"HALT": "AAPL"})
+		w.approve(ids[0])
+		w.run(20 * time.Second)
+		w.wantHeld(ids[0], "AAPL is another stock in the catalog than at the broker")
+	}, func(w *world) { w.cfg.ReviewActions = true })
+}
