@@ -214,11 +214,20 @@ func (w *Worker) before(
 			return b, rewards.SequenceUnknown, err
 		}
 		sequence := w.sequence(a, b, p, other, judgment)
+		if counts && w.doubtsOrder(a, judgment) && sequence == rewards.SequenceUnknown {
+			sequence = rewards.SequenceEither
+		}
 		if sequence == rewards.SequenceSecond || sequence == rewards.SequenceEither {
 			return b, sequence, nil
 		}
 	}
 	return a, rewards.SequenceUnknown, nil
+}
+
+// doubtsOrder reports whether two orders of the action and another one fitted before. What was applied since may hide that.
+func (w *Worker) doubtsOrder(a rewards.Action, now rewards.Judgment) bool {
+	before := w.actions.positions.found[a.ID].judgment
+	return now == rewards.JudgeApply && (a.Unordered() || before == rewards.JudgeHold)
 }
 
 // sequence returns whether the broker did a before b, another due action of the day.

@@ -92,6 +92,7 @@ func TestActionsOfDays(t *testing.T) {
 		"a merger beside a held spin-off":    {"auto", [3]int64{497, 370, 416}, []deed{split(ko, 2, 3), spinOff(ko, aapl, 5), merger(xyz, aapl, 4, 4)}},
 		"a merger paid in cash beside it":    {"auto", [3]int64{184, 632, 492}, []deed{merger(aapl, xyz, 4, 1), spinOff(ko, xyz, 5), renaming(ko, 2)}},
 		"a gift paid in cash, then a merger": {"restart", [3]int64{479, 301, 300}, []deed{spinOff(ko, aapl, 4), merger(ko, xyz, 3, 2)}},
+		"a spin-off in cash beside others":   {"auto", [3]int64{492, 554, 192}, []deed{merger(ko, aapl, 1, 3), spinOff(xyz, aapl, 12), split(xyz, 2, 3)}},
 		"a spin-off and a dividend":          {"review", [3]int64{7100, 1098, 3401}, []deed{spinOff(aapl, ko, 3), dividend(aapl, 22)}},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -118,8 +118,8 @@ func (a Action) Unordered() bool {
 	return a.State == ActionHeld && a.WaitsFor == "" && strings.HasPrefix(a.Note, noteUnordered)
 }
 
-// ApprovedAfter reports whether an operator has approved both actions, and b before a: a must wait for it, unless b waits
-// for a itself.
+// ApprovedAfter reports whether an operator has approved both actions, and b before a: then a must wait for b, unless b
+// waits for a.
 func (a Action) ApprovedAfter(b Action) bool {
 	waits := strings.HasPrefix(b.WaitsFor, "the action "+a.ID+",")
 	return !b.ApprovedAt.IsZero() && b.ApprovedAt.Before(a.ApprovedAt) && !waits
@@ -129,7 +129,8 @@ func (a Action) ApprovedAfter(b Action) bool {
 // open.
 func (a Action) RenamedBy(list []Action) (by Action, found bool) {
 	i := slices.IndexFunc(list, func(b Action) bool {
-		counts := b.State == ActionAnnounced || b.State == ActionHeld || b.State == ActionApplied || b.State == ActionSwept
+		states := []ActionState{ActionAnnounced, ActionHeld, ActionApplied, ActionSwept}
+		counts := slices.Contains(states, b.State)
 		near := b.ExDate.Plus(-twinDays) <= a.ExDate && a.ExDate <= b.ExDate.Plus(twinDays)
 		return a.Type.Gives() && b.Renames() && b.Symbol == a.NewSymbol && counts && near
 	})
