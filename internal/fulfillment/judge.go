@@ -140,8 +140,7 @@ func (w *Worker) decide(
 	}
 	switch judgment {
 	case rewards.JudgeApply:
-		unsure := p.standing.Vanished() || len(p.standing.Others) > 0 // the broker may show those some seconds later
-		if unsure && a.ApprovedAt.IsZero() && !again {
+		if p.standing.Vanished() && a.ApprovedAt.IsZero() && !again {
 			return nil
 		}
 		return w.apply(ctx, a, p, o)
