@@ -224,7 +224,8 @@ func (w *Worker) before(
 	return a, rewards.SequenceUnknown, nil
 }
 
-// doubtsOrder reports whether two orders of the action and another one fitted before. What was applied since may hide that.
+// doubtsOrder reports whether two orders of the action and another one fitted before. What was applied since may hide
+// that.
 func (w *Worker) doubtsOrder(a rewards.Action, now rewards.Judgment) bool {
 	before := w.actions.positions.found[a.ID].judgment
 	return now == rewards.JudgeApply && (a.Unordered() || before == rewards.JudgeHold)
