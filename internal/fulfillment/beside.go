@@ -5,6 +5,7 @@ import (
 	"errors"
 	"slices"
 
+	"stockrewards/internal/money"
 	"stockrewards/internal/rewards"
 )
 
@@ -20,21 +21,48 @@ func (w *Worker) later(a rewards.Action, clock rewards.MarketClock) (list []rewa
 
 // impacts lists what other due actions of the same day as a or later do to its stocks.
 func (w *Worker) impacts(
-	a rewards.Action, stock, target rewards.Asset, at stakes, clock rewards.MarketClock,
+	ctx context.Context, a rewards.Action, stock, target rewards.Asset, at stakes, clock rewards.MarketClock,
 ) (list []rewards.Impact, err error) {
 	for _, b := range w.actions.open {
 		if b.ID == a.ID || b.ExDate < a.ExDate || !w.due(b, clock) {
 			continue
 		}
-		e, found, err := a.ImpactOf(b, stock, target, at.booked[b.AssetID].Quantity)
+		more, err := w.impactsOf(ctx, a, b, stock, target, at, clock)
 		if err != nil {
 			return nil, err
 		}
-		if found {
-			list = append(list, e)
-		}
+		list = append(list, more...)
 	}
 	return list, nil
+}
+
+// impactsOf lists what another action may do to the stocks of a. What it gives may depend on others of its day.
+func (w *Worker) impactsOf(
+	ctx context.Context, a, b rewards.Action, stock, target rewards.Asset, at stakes, clock rewards.MarketClock,
+) ([]rewards.Impact, error) {
+	booked := at.booked[b.AssetID].Quantity
+	counted := []money.Shares{booked}
+	if b.AssetID != stock.ID && b.AssetID != target.ID && b.Touches(stock, target) {
+		giving, err := w.stock(ctx, b.AssetID)
+		if err != nil {
+			return nil, err
+		}
+		var by []rewards.Impact
+		for _, c := range w.actions.open {
+			if c.ID == a.ID || c.ID == b.ID || c.ExDate != b.ExDate || !c.MayShow(clock.Now) || !c.Changes(giving) {
+				continue
+			}
+			e, found, err := b.ImpactOf(c, giving, rewards.Asset{}, at.booked[c.AssetID].Quantity)
+			if err != nil {
+				return nil, err
+			}
+			if found {
+				by = append(by, e)
+			}
+		}
+		counted = rewards.Counted(booked, by)
+	}
+	return a.ImpactsOf(b, stock, target, counted)
 }
 
 // renamed is the broker's position in a stock that has another symbol by one of the actions already.
@@ -45,6 +73,38 @@ func (s stakes) renamed(theirs rewards.Position, by []rewards.Action) rewards.Po
 		}
 	}
 	return theirs
+}
+
+// renamedTarget returns the stock that a gives if it has another symbol now, by an action of these days. It is the zero
+// value without one. It fails with ErrTerms when another stock has the announced symbol.
+func (w *Worker) renamedTarget(ctx context.Context, a rewards.Action, at stakes) (target rewards.Asset, err error) {
+	const enough = 100
+	list, err := w.store.Actions(ctx, 0, a.NewSymbol, enough)
+	if err != nil {
+		return target, err
+	}
+	by, found := a.RenamedBy(list)
+	if !found {
+		return target, nil
+	}
+	assets, err := w.store.Assets(ctx)
+	if err != nil {
+		return target, err
+	}
+	_, taken := at.bySymbol[a.NewSymbol]
+	for _, stock := range assets {
+		taken = taken || stock.Symbol == a.NewSymbol
+		if stock.ID == by.AssetID {
+			target = stock
+		}
+	}
+	switch {
+	case target.Symbol == a.NewSymbol: // not yet
+		return rewards.Asset{}, nil
+	case taken:
+		return target, rewards.ErrOtherStock(a.NewSymbol)
+	}
+	return target, nil
 }
 
 // symbolsOf lists the symbols that a stock has here, or has at the broker by one of the actions.
@@ -78,11 +138,14 @@ func (w *Worker) addOthers(ctx context.Context, a rewards.Action, p *prepared) (
 	return nil
 }
 
-// addOpen adds that another action of the stocks is open, or that an undo of one is.
+// addOpen adds that another open action changes the stocks, or that an undo of one is not over.
 func (w *Worker) addOpen(a rewards.Action, stock, target rewards.Asset, p *prepared, clock rewards.MarketClock) {
 	for _, b := range w.actions.open {
 		p.standing.Undone = p.standing.Undone || b.AssetID == a.AssetID && b.DoubtsUndo()
-		p.standing.Beside = p.standing.Beside || b.ID != a.ID && b.Touches(stock, target) && b.MayShow(clock.Now)
+		if b.ID != a.ID && b.MayShow(clock.Now) {
+			p.standing.Source.Shared = p.standing.Source.Shared || b.Changes(stock)
+			p.standing.Target.Shared = p.standing.Target.Shared || b.Changes(target)
+		}
 	}
 }
 
@@ -93,7 +156,7 @@ func (w *Worker) addOrder(
 	clock rewards.MarketClock,
 ) error {
 	redone := p.standing.Undo.Number > 0
-	if by, found := a.Misplaced(p.others); found && p.standing.Overtook == "" && !p.standing.Beside && !redone {
+	if by, found := a.Misplaced(p.others); found && p.standing.Overtook == "" && !p.standing.Shared() && !redone {
 		switches, err := w.store.Switches(ctx, by.ID)
 		if err != nil || len(switches) == 0 {
 			return err
@@ -108,15 +171,18 @@ func (w *Worker) addOrder(
 		if b.AssetID == a.AssetID || b.ExDate > a.ExDate || !b.MayShow(clock.Now) {
 			continue
 		}
-		e, found, err := a.ImpactOf(b, stock, target, at.booked[b.AssetID].Quantity)
-		if err == nil && found && a.Follows(e, p.conversion, p.standing) {
+		impacts, err := w.impactsOf(ctx, a, b, stock, target, at, clock)
+		if err != nil && !errors.Is(err, rewards.ErrTerms) {
+			return err
+		}
+		if a.Follows(b.ID, impacts, p.conversion, p.standing) {
 			p.waits = "the action " + b.ID + ", which the broker did before it"
 		}
 	}
 	return nil
 }
 
-// before returns another due action of the day, and whether the broker did a before it. SequenceUnknown says that none
+// before returns another open action of the day, and whether the broker did a before it. SequenceUnknown says that none
 // may come before a.
 func (w *Worker) before(
 	ctx context.Context, a rewards.Action, p prepared, judgment rewards.Judgment,
@@ -124,8 +190,20 @@ func (w *Worker) before(
 ) (rewards.Action, rewards.Sequence, error) {
 	judged := judgment == rewards.JudgeApply || judgment == rewards.JudgeDiffer
 	for _, b := range w.actions.open {
-		related := b.AssetID == a.AssetID || a.CountsSharesOf(b) || b.CountsSharesOf(a)
-		if b.ID == a.ID || b.ExDate != a.ExDate || !related || !judged || !a.ApprovedAt.IsZero() || !w.due(b, clock) {
+		if b.ID == a.ID || b.ExDate != a.ExDate || !judged {
+			continue
+		}
+		counts := a.CountsSharesOf(b) || b.CountsSharesOf(a)
+		switch {
+		case (counts || b.AssetID == a.AssetID) && w.due(b, clock) && a.ApprovedAfter(b):
+			return b, rewards.SequenceSecond, nil
+		case !a.ApprovedAt.IsZero():
+			continue
+		case a.Unordered() && b.Unordered(): // the positions may show their order meanwhile
+		case counts && judgment == rewards.JudgeApply && b.Undecided(clock.Now):
+			return b, rewards.SequenceEither, nil
+		}
+		if !counts && b.AssetID != a.AssetID || !w.due(b, clock) {
 			continue
 		}
 		other, err := w.prepare(ctx, b, at, live, clock)
@@ -135,19 +213,41 @@ func (w *Worker) before(
 		case err != nil:
 			return b, rewards.SequenceUnknown, err
 		}
-		sequence := rewards.SequenceUnknown
-		switch otherJudged, _ := b.Judge(other.conversion, other.standing); {
-		case !b.ApprovedAt.IsZero(), judgment == rewards.JudgeDiffer && otherJudged == rewards.JudgeApply:
-			sequence = rewards.SequenceSecond
-		case judgment == rewards.JudgeDiffer:
-		case a.CountsSharesOf(b):
-			sequence = a.SequenceTo(b.ID, p.conversion, p.standing)
-		case b.CountsSharesOf(a):
-			sequence = b.SequenceTo(a.ID, other.conversion, other.standing).Reversed()
+		sequence := w.sequence(a, b, p, other, judgment)
+		if counts && w.doubtsOrder(a, judgment) && sequence == rewards.SequenceUnknown {
+			sequence = rewards.SequenceEither
 		}
 		if sequence == rewards.SequenceSecond || sequence == rewards.SequenceEither {
 			return b, sequence, nil
 		}
 	}
 	return a, rewards.SequenceUnknown, nil
+}
+
+// doubtsOrder reports whether two orders of the action and another one fitted before. What was applied since may hide
+// that.
+func (w *Worker) doubtsOrder(a rewards.Action, now rewards.Judgment) bool {
+	before := w.actions.positions.found[a.ID].judgment
+	return now == rewards.JudgeApply && (a.Unordered() || before == rewards.JudgeHold)
+}
+
+// sequence returns whether the broker did a before b, another due action of the day.
+func (w *Worker) sequence(a, b rewards.Action, p, other prepared, judgment rewards.Judgment) rewards.Sequence {
+	otherJudged, _ := b.Judge(other.conversion, other.standing)
+	switch {
+	case !b.ApprovedAt.IsZero(), judgment == rewards.JudgeDiffer && otherJudged == rewards.JudgeApply:
+		return rewards.SequenceSecond
+	case judgment == rewards.JudgeDiffer:
+		return rewards.SequenceUnknown
+	case a.CountsSharesOf(b):
+		return a.SequenceTo(b.ID, p.conversion, p.standing)
+	case !b.CountsSharesOf(a):
+		return rewards.SequenceUnknown
+	case b.Unseen(other.standing) && !w.actions.activities.covers(b.ID, other.standing, w.now()):
+		return rewards.SequenceSecond // they show whether it was paid in cash
+	case !b.Unexplained(other.conversion, other.standing):
+		return b.SequenceTo(a.ID, other.conversion, other.standing).Reversed()
+	default:
+		return rewards.SequenceEither
+	}
 }

@@ -53,7 +53,7 @@ func (w *Worker) anyDue(clock rewards.MarketClock) bool {
 
 // due reports whether an action must be judged. No position shows a cash dividend: see entitleAll.
 func (w *Worker) due(a rewards.Action, clock rewards.MarketClock) bool {
-	judged := a.State == rewards.ActionAnnounced || a.State == rewards.ActionHeld && a.WaitsFor != ""
+	judged := a.State == rewards.ActionAnnounced || a.State == rewards.ActionHeld && a.WaitsFor != "" || a.Unordered()
 	return judged && a.MayShow(clock.Now)
 }
 
@@ -71,7 +71,7 @@ func (w *Worker) judgeActions(
 		}
 		w.heartbeat()
 		err := w.judgeAction(ctx, a, at, live, clock)
-		if due && a.Type.Gives() {
+		if due && !a.Unordered() && a.Type.Gives() {
 			giving = append(giving, a)
 		}
 		if errors.Is(err, rewards.ErrLostLease) {
@@ -107,10 +107,24 @@ func (w *Worker) judgeAction(
 	case err != nil || sequence == rewards.SequenceSecond:
 		return err
 	case sequence == rewards.SequenceEither:
-		return errors.Join(w.changeAction(ctx, a, o.Hold(a, rewards.Unordered(b.ID))),
-			w.changeAction(ctx, b, o.Hold(b, rewards.Unordered(a.ID))))
+		if !w.twice(a, rewards.JudgeHold) { // the broker may change positions one after the other
+			return nil
+		}
+		return w.holdBoth(ctx, a, b, o)
 	}
 	return w.decide(ctx, a, p, o, judgment, note)
+}
+
+// holdBoth holds two actions whose order the broker's positions do not show, as far as they are not held.
+func (w *Worker) holdBoth(ctx context.Context, a, b rewards.Action, o rewards.Observation) error {
+	var changes []rewards.ActionChange
+	for _, c := range []struct{ held, beside rewards.Action }{{a, b}, {b, a}} {
+		if !c.held.Undecided(o.Now) {
+			after := o.Hold(c.held, rewards.Unordered(c.beside.ID))
+			changes = append(changes, rewards.ActionChange{Before: c.held, After: after})
+		}
+	}
+	return w.changeActions(ctx, changes)
 }
 
 // decide does what an action was judged.
@@ -118,7 +132,7 @@ func (w *Worker) decide(
 	ctx context.Context, a rewards.Action, p prepared, o rewards.Observation, judgment rewards.Judgment, note string,
 ) error {
 	again := w.twice(a, judgment)
-	if a.Differs() { // an operator is asked; a correction of a fill, say, may explain it meanwhile
+	if a.Differs() || a.Unordered() { // an operator is asked; a correction of a fill, say, may explain it meanwhile
 		if judgment != rewards.JudgeApply || !again {
 			return nil
 		}
@@ -168,21 +182,21 @@ func (w *Worker) prepare(
 	if err != nil {
 		return p, err
 	}
-	theirs := at.position(stock.BrokerID, stock.Symbol)
+	theirs, later := at.position(stock.BrokerID, stock.Symbol), w.later(a, clock)
 	p.standing = rewards.Standing{Now: clock.Now, Review: w.cfg.ReviewActions}
 	if a.Renames() && stock.Symbol != a.NewSymbol {
 		renamed, found := at.bySymbol[a.NewSymbol]
-		if p.standing.Renaming = !found && source.Quantity > 0; found {
+		ended := theirs.Qty == 0 && slices.ContainsFunc(later, rewards.Action.Ends)
+		if p.standing.Renaming = !found && source.Quantity > 0 && !ended; found {
 			theirs = renamed
 		}
 		p.renaming = rewards.Renaming{Symbol: a.NewSymbol, BrokerID: renamed.AssetID}
 	}
-	later := w.later(a, clock)
 	theirs = at.renamed(theirs, later)
 	p.standing.Source = rewards.Stake{Booked: source.Quantity, Theirs: theirs.Qty, Accepted: source.Accepted}
 	var target rewards.Asset
 	if a.Type.Gives() {
-		if target, err = w.target(ctx, a, at, &p); err != nil {
+		if target, err = w.target(ctx, a, at, &p, clock); err != nil {
 			return p, err
 		}
 		p.symbols = symbolsOf(stock, later)
@@ -191,7 +205,7 @@ func (w *Worker) prepare(
 			return p, err
 		}
 	}
-	if p.standing.Others, err = w.impacts(a, stock, target, at, clock); err != nil {
+	if p.standing.Others, err = w.impacts(ctx, a, stock, target, at, clock); err != nil {
 		return p, err
 	}
 	w.addOpen(a, stock, target, &p, clock)
@@ -217,7 +231,7 @@ func (w *Worker) prepare(
 	}
 	p.conversion, err = a.Conversion(target.ID, part)
 	p.standing.InCash = err == nil && a.PaidInCash(p.activities, p.conversion, source.Quantity)
-	if err == nil && a.Unexplained(p.conversion, p.standing) {
+	if err == nil && a.Apart(p.conversion, p.standing) {
 		if err := w.addOrder(ctx, a, at, stock, target, &p, clock); err != nil {
 			return p, err
 		}
@@ -230,10 +244,13 @@ func (w *Worker) prepare(
 
 // target is the stock that the action gives.
 func (w *Worker) target(
-	ctx context.Context, a rewards.Action, at stakes, p *prepared,
+	ctx context.Context, a rewards.Action, at stakes, p *prepared, clock rewards.MarketClock,
 ) (rewards.Asset, error) {
 	position := at.bySymbol[a.NewSymbol]
-	target, err := w.store.EnsureAsset(ctx, w.lease, a.NewSymbol, position.AssetID)
+	target, err := w.renamedTarget(ctx, a, at)
+	if err == nil && target.ID == 0 {
+		target, err = w.store.EnsureAsset(ctx, w.lease, a.NewSymbol, position.AssetID)
+	}
 	if err != nil {
 		return target, err
 	}
@@ -242,9 +259,11 @@ func (w *Worker) target(
 		return target, rewards.ErrOtherStock(a.NewSymbol)
 	}
 	booked := at.booked[target.ID]
-	p.standing.Target = rewards.Stake{
-		Booked: booked.Quantity, Accepted: booked.Accepted, Theirs: at.position(target.BrokerID, target.Symbol).Qty,
-	}
+	renaming := slices.DeleteFunc(slices.Clone(w.actions.open), func(b rewards.Action) bool {
+		return b.AssetID != target.ID || !b.MayShow(clock.Now)
+	})
+	theirs := at.renamed(at.position(target.BrokerID, target.Symbol), renaming)
+	p.standing.Target = rewards.Stake{Booked: booked.Quantity, Accepted: booked.Accepted, Theirs: theirs.Qty}
 	return target, nil
 }
 
@@ -314,8 +333,15 @@ func (w *Worker) changeAction(ctx context.Context, before, after rewards.Action)
 	if before == after {
 		return nil
 	}
+	return w.changeActions(ctx, []rewards.ActionChange{{Before: before, After: after}})
+}
+
+func (w *Worker) changeActions(ctx context.Context, changes []rewards.ActionChange) error {
+	if len(changes) == 0 {
+		return nil
+	}
 	w.actions.openAt = time.Time{}
-	return w.store.ChangeActions(ctx, w.lease, []rewards.ActionChange{{Before: before, After: after}})
+	return w.store.ChangeActions(ctx, w.lease, changes)
 }
 
 // sweepRest is how long a sweep rests after each transaction, as a multiple of its duration, so that

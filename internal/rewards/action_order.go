@@ -3,6 +3,7 @@ package rewards
 import (
 	"cmp"
 	"slices"
+	"strings"
 	"time"
 
 	"stockrewards/internal/money"
@@ -72,6 +73,20 @@ func (a Action) Touches(one, other Asset) bool {
 	return a.AssetID == one.ID || a.AssetID == other.ID || gives
 }
 
+// Undecided reports whether an operator must decide about the action, and the broker may have done it.
+func (a Action) Undecided(now time.Time) bool {
+	return a.State == ActionHeld && a.WaitsFor == "" && a.MayShow(now) && !strings.HasPrefix(a.Note, noteRepeats)
+}
+
+// Changes reports whether the action changes how many shares of a stock there are. The stock may be zero.
+func (a Action) Changes(stock Asset) bool {
+	if a.DoubtsPosition() { // it says what another one does
+		return false
+	}
+	gives := a.Type.Gives() && a.NewSymbol != "" && a.NewSymbol == stock.Symbol
+	return gives || a.AssetID == stock.ID && a.changesUnits()
+}
+
 // Misplaced returns an action of a list that was applied before a, although it is of the same day or later, where the
 // order matters: one of the two counts shares that the other one changes. The broker may have done it after a. An
 // operator who approved a since it was held for that has decided the order.
@@ -92,18 +107,47 @@ func (a Action) Preceded() string {
 		"then apply both in their order"
 }
 
+// noteUnordered begins the note of an action whose order to another one the broker's positions do not show.
+const noteUnordered = "the broker's positions do not show whether it did this one before the action "
+
 // Unordered says why an action is held that the broker may have done before the action with the id or after it.
-func Unordered(id string) string {
-	return "the broker's positions do not show whether it did this one before the action " + id +
-		"; apply both in its order"
+func Unordered(id string) string { return noteUnordered + id + "; apply both in its order" }
+
+// Unordered reports whether the action is held for that.
+func (a Action) Unordered() bool {
+	return a.State == ActionHeld && a.WaitsFor == "" && strings.HasPrefix(a.Note, noteUnordered)
 }
 
-// Follows reports whether the broker did a after another action, whose effect is e and which gives shares of its stock:
-// its positions are what a makes of those and the booked ones. An action that changes no shares shows no order.
-func (a Action) Follows(e Impact, c Conversion, s Standing) bool {
-	after := s
-	after.Others = []Impact{e}
-	return e.Given != 0 && (a.Type.Gives() || a.changesUnits()) && a.SequenceTo(e.ID, c, after) == SequenceSecond
+// ApprovedAfter reports whether an operator has approved both actions, and b before a: then a must wait for b, unless b
+// waits for a.
+func (a Action) ApprovedAfter(b Action) bool {
+	waits := strings.HasPrefix(b.WaitsFor, "the action "+a.ID+",")
+	return !b.ApprovedAt.IsZero() && b.ApprovedAt.Before(a.ApprovedAt) && !waits
+}
+
+// RenamedBy returns the action of a list that gave the stock which a gives another symbol, within ten days. It may be
+// open.
+func (a Action) RenamedBy(list []Action) (by Action, found bool) {
+	i := slices.IndexFunc(list, func(b Action) bool {
+		states := []ActionState{ActionAnnounced, ActionHeld, ActionApplied, ActionSwept}
+		counts := slices.Contains(states, b.State)
+		near := b.ExDate.Plus(-twinDays) <= a.ExDate && a.ExDate <= b.ExDate.Plus(twinDays)
+		return a.Type.Gives() && b.Renames() && b.Symbol == a.NewSymbol && counts && near
+	})
+	if i < 0 {
+		return by, false
+	}
+	return list[i], true
+}
+
+// Follows reports whether the broker did a after another action with the id, which gives shares of its stock and may
+// have any of the impacts: its positions are what a makes of those and the booked ones. An action that changes no
+// shares shows no order.
+func (a Action) Follows(id string, impacts []Impact, c Conversion, s Standing) bool {
+	after, same := s, func(e Impact) bool { return e.ID == id }
+	after.Others = slices.Concat(impacts, slices.DeleteFunc(slices.Clone(s.Others), same))
+	return slices.ContainsFunc(impacts, Impact.gives) && (a.Type.Gives() || a.changesUnits()) &&
+		a.SequenceTo(id, c, after) == SequenceSecond
 }
 
 // changesUnits reports whether the action changes how many shares of its stock users have.

@@ -192,6 +192,12 @@ func (t Terms) PriceAfter(before, source, target money.Price) money.Price {
 	return source
 }
 
+// Ends reports whether no share of the stock is left after the action.
+func (a Action) Ends() bool {
+	r, err := a.UnitRatio()
+	return err == nil && r.New == 0
+}
+
 // Gives reports whether an action of this type gives shares of another stock.
 func (t ActionType) Gives() bool {
 	return t == ActionSpinOff || t == ActionStockMerger || t == ActionMixedMerger

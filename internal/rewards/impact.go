@@ -13,6 +13,7 @@ type Impact struct {
 	Keep       Ratio        // of the first stock
 	KeepTarget Ratio        // of the second one
 	Give       Ratio        // shares of the second for those of the first
+	Back       Ratio        // shares of the first for those of the second
 	Given      money.Shares // of the first, for another stock
 	GivenTo    money.Shares // of the second, for another stock
 }
@@ -20,8 +21,7 @@ type Impact struct {
 // ImpactOf returns what b does to the stocks of a, the stock and the one that a gives, which may be zero. others are
 // all shares of the stock of b. Ok is false when b does nothing to them. It fails with ErrTerms and money.ErrOverflow.
 func (a Action) ImpactOf(b Action, stock, target Asset, others money.Shares) (e Impact, ok bool, err error) {
-	none := Impact{ID: b.ID, Keep: Ratio{1, 1}, KeepTarget: Ratio{1, 1}, Give: Ratio{1, 0}}
-	e = none
+	e = noImpact(b.ID)
 	if !b.Touches(stock, target) {
 		return e, false, nil
 	}
@@ -40,6 +40,8 @@ func (a Action) ImpactOf(b Action, stock, target Asset, others money.Shares) (e 
 		switch {
 		case errGive != nil:
 			return e, false, errGive
+		case b.NewSymbol == stock.Symbol && b.AssetID == target.ID:
+			e.Back = give
 		case b.NewSymbol == stock.Symbol:
 			e.Given, err = give.Of(others)
 		case b.NewSymbol != target.Symbol:
@@ -52,8 +54,45 @@ func (a Action) ImpactOf(b Action, stock, target Asset, others money.Shares) (e 
 	return e, err == nil && (e.changesSource() || e.changesTarget()), err
 }
 
+// ImpactsOf is ImpactOf for each number of shares of its stock that the broker may have counted for b. They are empty
+// when b does nothing to the stocks of a.
+func (a Action) ImpactsOf(b Action, stock, target Asset, counted []money.Shares) (list []Impact, err error) {
+	for _, others := range counted {
+		e, ok, err := a.ImpactOf(b, stock, target, others)
+		if err != nil {
+			return nil, err
+		}
+		if ok && !slices.Contains(list, e) {
+			list = append(list, e)
+		}
+	}
+	return list, nil
+}
+
+// Counted lists how many shares of a stock the broker may have counted for an action: those that are booked, and what
+// others, whose impacts are on this stock, may have made of them before.
+func Counted(booked money.Shares, by []Impact) []money.Shares {
+	list := []money.Shares{booked}
+	for _, whole := range []bool{false, true} {
+		Standing{}.try(booked, 0, whole, nil, by, func(_ []string, shares, _ money.Shares) {
+			if !slices.Contains(list, shares) {
+				list = append(list, shares)
+			}
+		})
+	}
+	return list
+}
+
+// noImpact is the impact of an action that does nothing to the stocks.
+func noImpact(id string) Impact {
+	return Impact{ID: id, Keep: Ratio{1, 1}, KeepTarget: Ratio{1, 1}, Give: Ratio{1, 0}, Back: Ratio{1, 0}}
+}
+
 // changesSource reports whether it changes the first stock.
-func (e Impact) changesSource() bool { return e.Keep.Old != e.Keep.New || e.Given != 0 }
+func (e Impact) changesSource() bool { return e.Keep.Old != e.Keep.New || e.gives() }
+
+// gives reports whether it gives shares of the first stock.
+func (e Impact) gives() bool { return e.Given != 0 || e.Back.New != 0 }
 
 // changesTarget reports whether it changes the second stock.
 func (e Impact) changesTarget() bool {
@@ -62,7 +101,8 @@ func (e Impact) changesTarget() bool {
 
 // impact is what the action does itself.
 func (a Action) impact(c Conversion) Impact {
-	e := Impact{ID: a.ID, Keep: c.Keep, KeepTarget: Ratio{1, 1}, Give: Ratio{1, 0}}
+	e := noImpact(a.ID)
+	e.Keep = c.Keep
 	if a.Type.Gives() {
 		e.Give = c.Give
 	}
@@ -75,7 +115,11 @@ func (e Impact) on(source, target money.Shares, whole bool) (nextSource, nextTar
 	if err != nil {
 		return source, target, err
 	}
-	if nextSource, err = position(source, e.Keep, e.Given, whole); err != nil {
+	back, err := e.Back.Of(target)
+	if err != nil {
+		return source, target, err
+	}
+	if nextSource, err = position(source, e.Keep, back+e.Given, whole); err != nil {
 		return source, target, err
 	}
 	if nextTarget, err = position(target, e.KeepTarget, given+e.GivenTo, whole); err != nil {
@@ -138,11 +182,15 @@ func (a Action) SequenceTo(id string, c Conversion, s Standing) Sequence {
 	after := func(done []string) bool { return slices.Contains(done[:slices.Index(done, a.ID)], id) }
 	first := a.fits(c, s, func(done []string) bool { return !after(done) })
 	second := a.fits(c, s, after)
-	matters := slices.ContainsFunc(s.Others, func(e Impact) bool { return e.ID == id && s.Source.Booked+e.Given > 0 })
+	matters := slices.ContainsFunc(s.Others, func(e Impact) bool {
+		return e.ID == id && (s.Source.Booked > 0 || e.gives())
+	})
 	switch {
 	case first == FitNone && second == FitNone:
 		return SequenceUnknown
-	case first == second && matters:
+	case s.InCash && first > FitNone: // the broker counted the booked shares
+		return SequenceFirst
+	case first == second && matters, first == FitRounded && a.Unseen(s):
 		return SequenceEither
 	case second > first:
 		return SequenceSecond
@@ -151,8 +199,31 @@ func (a Action) SequenceTo(id string, c Conversion, s Standing) Sequence {
 	}
 }
 
-// maxOthers is how many other due actions are tried in every order.
-const maxOthers = 4
+// Unseen reports whether the broker has added nothing of what the action gives: it gave nothing, or less than one share
+// and paid in cash for it.
+func (a Action) Unseen(s Standing) bool {
+	return a.Type.Gives() && !s.Target.changed() && !s.InCash
+}
+
+// Unexplained reports whether the broker's positions are neither the booked ones, nor what the action and others make
+// of them, nor what others make without it.
+func (a Action) Unexplained(c Conversion, s Standing) bool {
+	whatever := func([]string) bool { return true }
+	if s.InCash || s.unchanged() || a.Explains(c, s) || a.fits(c, s, whatever) > FitNone {
+		return false
+	}
+	without := false
+	for _, whole := range []bool{false, true} {
+		others := s.Others[:min(len(s.Others), maxOthers)]
+		s.try(s.Source.Booked, s.Target.Booked, whole, nil, others, func(_ []string, source, target money.Shares) {
+			without = without || s.fit(source, target) > FitNone
+		})
+	}
+	return !without
+}
+
+// maxOthers is how many impacts of other due actions are tried in every order.
+const maxOthers = 6
 
 // fits returns the best fit of the orders that count, in which the broker may have done a and some of the others.
 func (a Action) fits(c Conversion, s Standing, counts func(done []string) bool) Fit {
@@ -173,16 +244,17 @@ func (a Action) fitsOf(c Conversion, s Standing, whole bool, counts func(done []
 	return best
 }
 
-// try visits what becomes of positions by each order of each part of the impacts that are left.
+// try visits what becomes of positions by each order of each part of the impacts that are left. Of an action that has
+// several it tries each.
 func (s Standing) try(
 	source, target money.Shares, whole bool, done []string, left []Impact,
 	visit func(done []string, source, target money.Shares),
 ) {
 	visit(done, source, target)
-	for i, e := range left {
+	for _, e := range left {
 		nextSource, nextTarget, err := e.on(source, target, whole)
 		if err == nil {
-			rest := slices.Delete(slices.Clone(left), i, i+1)
+			rest := slices.DeleteFunc(slices.Clone(left), func(o Impact) bool { return o.ID == e.ID })
 			s.try(nextSource, nextTarget, whole, append(done[:len(done):len(done)], e.ID), rest, visit)
 		}
 	}
@@ -210,8 +282,8 @@ func (a Action) chained(c Conversion, s Standing) bool {
 		return a.fits(c, s, a.andOthers) > FitNone
 	}
 	source, target, err := a.after(c, s)
-	for _, e := range s.Others {
-		if err == nil {
+	for i, e := range s.Others {
+		if again := i > 0 && s.Others[i-1].ID == e.ID; err == nil && !again {
 			source, target, err = e.on(source, target, false)
 		}
 	}
@@ -225,8 +297,8 @@ func (a Action) andOthers(done []string) bool { return done[0] == a.ID && len(do
 // paysFractions reports whether the broker's positions show the action and others only if the broker paid for fractions
 // in cash.
 func (a Action) paysFractions(c Conversion, s Standing) bool {
-	whole := a.fitsOf(c, s, true, a.andOthers) > FitNone && a.fitsOf(c, s, false, a.andOthers) == FitNone
-	return whole && !a.Explains(c, s)
+	whole, exact := a.fitsOf(c, s, true, a.andOthers), a.fitsOf(c, s, false, a.andOthers)
+	return whole > exact && !a.Explains(c, s)
 }
 
 // Precedes reports whether the broker's positions are what a and then another action make of those that were booked

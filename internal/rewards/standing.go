@@ -2,7 +2,6 @@ package rewards
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 	"time"
 
@@ -26,8 +25,6 @@ type Standing struct {
 	// Others is what other actions of the same day or later do to these stocks, as far as they are due. After an
 	// outage, a jump of the clock, or when a stock has two on one day, the broker's positions show several.
 	Others []Impact
-
-	Beside bool // another action of these stocks is open, and the positions may show it
 }
 
 // Stake is all shares of a stock: the users' and the house's.
@@ -35,6 +32,7 @@ type Stake struct {
 	Booked   money.Shares // in the store
 	Theirs   money.Shares // at the broker
 	Accepted money.Shares // difference that an operator has accepted
+	Shared   bool         // another open action changes these shares too, and the position may show it
 }
 
 // Judgment says what to do with a due action.
@@ -89,7 +87,7 @@ func (a Action) Judge(c Conversion, s Standing) (Judgment, string) {
 	case s.Renaming && (!s.Vanished() || source >= money.Share): // else it may have paid all in cash
 		return JudgeWait, ""
 	case source == s.Source.Booked && target == s.Target.Booked: // the position cannot show it
-		if s.unchanged() && s.Now.Sub(a.Boundary) >= happens {
+		if s.unchanged() && s.Now.Sub(a.Boundary) >= happens || !s.unchanged() && a.chained(c, s) {
 			return JudgeApply, ""
 		}
 	case s.InCash && s.near(source, target):
@@ -111,7 +109,7 @@ func (s Standing) Vanished() bool { return s.Source.Booked > 0 && s.Source.Their
 
 // unchanged reports whether the broker's positions are those of the store.
 func (s Standing) unchanged() bool {
-	return s.Source.Theirs == s.Source.Booked && s.Target.Theirs == s.Target.Booked
+	return !s.Source.changed() && !s.Target.changed()
 }
 
 // Evident reports whether the broker's positions are exactly what the action makes of the booked ones, with shares left
@@ -176,17 +174,23 @@ func (a Action) Begin(c Conversion, s Standing) (w Switch, err error) {
 // partOf returns what the action makes of the positions that show it together with others. A stock that no other one
 // changes is as the broker has it.
 func (a Action) partOf(c Conversion, s Standing) (source, target money.Shares, err error) {
-	source, target, err = a.impact(c).on(s.Source.Booked, s.Target.Booked, a.paysFractions(c, s))
-	if !a.leavesRest(c, s) && !s.unchanged() {
-		if !slices.ContainsFunc(s.Others, Impact.changesSource) {
-			source = s.Source.Theirs
-		}
-		if !slices.ContainsFunc(s.Others, Impact.changesTarget) {
-			target = s.Target.Theirs
-		}
+	whole := s.InCash || a.paysFractions(c, s)
+	source, target, err = a.impact(c).on(s.Source.Booked, s.Target.Booked, whole)
+	if !s.Source.Shared && s.Source.changed() {
+		source = s.Source.Theirs
+	}
+	lieu := !s.unchanged() && near(s.Target.Theirs-s.Target.Booked, target-s.Target.Booked) // of less than one share
+	if !s.Target.Shared && (s.Target.changed() || lieu) {
+		target = s.Target.Theirs
 	}
 	return source, target, err
 }
+
+// changed reports whether the broker's position is not the store's.
+func (k Stake) changed() bool { return k.Theirs != k.Booked }
+
+// Shared reports whether other open actions change the stocks too.
+func (s Standing) Shared() bool { return s.Source.Shared || s.Target.Shared }
 
 // leavesRest reports whether an operator applies the action while another one of its stocks is open, and the broker's
 // positions are not what this one makes alone. Then it books what its terms say, and no more. The positions may show
@@ -194,19 +198,19 @@ func (a Action) partOf(c Conversion, s Standing) (source, target money.Shares, e
 func (a Action) leavesRest(c Conversion, s Standing) bool {
 	source, target, err := a.after(c, s)
 	exact := err == nil && s.fit(source, target) == FitExact
-	return !a.ApprovedAt.IsZero() && s.Beside && !s.Undone && s.Undo.Number == 0 && !exact
+	return !a.ApprovedAt.IsZero() && s.Shared() && !s.Undone && s.Undo.Number == 0 && !exact
 }
 
-// rounds reports whether the broker's positions are rounded ones of the action, while another one is due that may
+// rounds reports whether the broker's positions are rounded ones of the action, while another one is open that may
 // explain the difference.
 func (a Action) rounds(c Conversion, s Standing) bool {
 	source, target, err := a.after(c, s)
 	rounded := err == nil && s.fit(source, target) == FitRounded
-	return rounded && len(s.Others) > 0 && !s.unchanged() && !s.InCash && !s.Undone
+	return rounded && (len(s.Others) > 0 || s.Shared()) && !s.unchanged() && !s.Undone
 }
 
-// Unexplained reports whether the broker's positions are neither the booked ones nor what the action makes of them.
-func (a Action) Unexplained(c Conversion, s Standing) bool {
+// Apart reports whether the broker's positions are neither the booked ones nor what the action makes of them.
+func (a Action) Apart(c Conversion, s Standing) bool {
 	return !s.unchanged() && !s.InCash && !a.Explains(c, s) && !a.chained(c, s)
 }
 
@@ -254,7 +258,10 @@ const (
 )
 
 // Repeats is why an action that repeats the one with the id is held.
-func Repeats(id string) string { return "it repeats the action " + id }
+func Repeats(id string) string { return noteRepeats + id }
+
+// noteRepeats begins the note of an action that repeats another one.
+const noteRepeats = "it repeats the action "
 
 // TwinOf reports whether a repeats another action of the same stock: the same type and rates
 // within twinDays or dividendDays, and b came first.

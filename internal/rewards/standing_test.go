@@ -141,6 +141,37 @@ func TestJudgmentsOfOtherTypes(t *testing.T) {
 	}
 }
 
+// The broker's position shows a rename and what a merger of that day gave. The rename is applied, and books only itself.
+func TestARenameBesideAMerger(t *testing.T) {
+	t.Parallel()
+	early, _ := stages(t)
+	stock := rewards.Asset{ID: 7, Symbol: "AAPL"}
+	rename, merger := fourToOne(), fourToOne()
+	rename.Type, rename.NewSymbol = rewards.ActionNameChange, "APL"
+	merger.ID, merger.Type, merger.Symbol, merger.NewSymbol = "merger", rewards.ActionStockMerger, "KO", stock.Symbol
+	merger.OldRate, merger.NewRate = "2", "1"
+	a := early.NewAction(rename, stock.ID, true)
+	e, changes, err := a.ImpactOf(early.NewAction(merger, 8, true), stock, rewards.Asset{}, 8*money.Share)
+	check(t, err)
+	if !changes {
+		t.Fatal("the merger changes nothing")
+	}
+	for theirs, want := range map[string]rewards.Judgment{
+		"14": rewards.JudgeApply, "15": rewards.JudgeDiffer, "10": rewards.JudgeWait,
+	} {
+		s := rewards.Standing{Source: stake(t, "10", theirs), Others: []rewards.Impact{e}}
+		s.Source.Shared = true
+		if got, note := judged(t, a, time.Hour, s); got != want {
+			t.Errorf("with %s shares: %d %q, want %d", theirs, got, note, want)
+		}
+		c, err := a.Conversion(0, rewards.Fraction{})
+		check(t, err)
+		if w, err := a.Begin(c, s); err != nil || theirs == "14" && w.Position != 10*money.Share {
+			t.Errorf("with %s shares it books %s, %v", theirs, w.Position, err)
+		}
+	}
+}
+
 // The store books what the broker has; before the broker acted, what is expected.
 func TestBookedPositionsAfterAnAction(t *testing.T) {
 	t.Parallel()

@@ -1,0 +1,226 @@
+package fulfillment_test
+
+import (
+	"net/http"
+	"testing"
+	"time"
+
+	"stockrewards/internal/money"
+	"stockrewards/internal/rewards"
+)
+
+// An operator applies two actions of one day at once, in the order of the broker. They are applied in that order, also
+// after a restart, and while the first one waits for an order.
+func TestAnOperatorDecidesTheOrder(t *testing.T) {
+	t.Parallel()
+	const split = `{"type":"reverse_split","symbol":"AAPL","old_rate":10,"new_rate":1,"ex_date":"2000-01-06"}`
+	const spinOff = `{"type":"spin_off","source_symbol":"AAPL","source_rate":1,"new_symbol":"KO","new_rate":1,"ex_date":"2000-01-06"}`
+	type variant struct {
+		bodies           [2]string
+		restarts, orders bool
+	}
+	inWorlds(t, map[string]variant{
+		"the split first":             {bodies: [2]string{split, spinOff}},
+		"the spin-off first":          {bodies: [2]string{spinOff, split}},
+		"over a restart":              {bodies: [2]string{split, spinOff}, restarts: true},
+		"the spin-off awaits a trade": {bodies: [2]string{spinOff, split}, orders: true},
+	}, func(w *world, v variant) {
+		w.sync(nil)
+		for _, symbol := range []string{"AAPL", "KO"} {
+			w.wantAfter(5*time.Second, w.give(symbol, 3000*usd), rewards.Executed)
+		}
+		given := w.holding(w.user, "AAPL").Quantity
+		if v.bodies[0] == split {
+			given /= 10
+		}
+		ids := w.together(v.bodies)
+		var open rewards.Order
+		if v.orders {
+			w.disguises()
+			w.give("KO", 5*usd)
+			w.run(10 * time.Second)
+			open = w.quarantined()
+			w.reportsTruth()
+		}
+		for _, id := range ids {
+			w.approve(id)
+			time.Sleep(time.Second) // nothing is judged meanwhile
+		}
+		if v.restarts {
+			w.restart()
+		}
+		w.run(30 * time.Second)
+		if v.orders {
+			w.wantAction(ids[1], rewards.ActionAnnounced)
+			for _, b := range w.orders() {
+				if b.ClientOrderID == open.ClientOrderID {
+					w.resolve(open, rewards.Resolution{FilledQty: b.FilledQty, Price: b.FilledAvgPrice})
+				}
+			}
+			w.run(30 * time.Second)
+		}
+		for _, id := range ids {
+			w.wantAction(id, rewards.ActionSwept)
+		}
+		if got := w.received(ids, "KO"); got != given {
+			w.t.Errorf("the user received %s shares, want %s", got, given)
+		}
+		w.run(time.Minute)
+		w.wantBalance()
+		w.wantAlarm("", false)
+	}, func(w *world) { w.cfg.ReviewActions = true })
+}
+
+// received is what actions gave of a stock to users.
+func (w *world) received(ids [2]string, symbol string) (sum money.Shares) {
+	w.t.Helper()
+	for _, id := range ids {
+		switches, err := w.store.Switches(w.t.Context(), id)
+		w.check(err)
+		for _, s := range switches {
+			if s.Target == w.asset(symbol) {
+				sum += s.Swept.Given
+			}
+		}
+	}
+	return sum
+}
+
+// The broker books a split, and the spin-off of its day some seconds later. Their order is clear then: nobody is needed.
+func TestTheBrokerBooksTwoActionsOneAfterTheOther(t *testing.T) {
+	t.Parallel()
+	type variant struct {
+		spinOff string
+		first   bool // the spin-off is
+		given   func(money.Shares) money.Shares
+		hidden  time.Duration
+		held    bool // meanwhile
+	}
+	const split = `{"type":"reverse_split","symbol":"AAPL","old_rate":10,"new_rate":1,"ex_date":"2000-01-06"}`
+	const few = `{"type":"spin_off","source_symbol":"AAPL","source_rate":100,"new_symbol":"KO","new_rate":3,"ex_date":"2000-01-06"}`
+	const many = `{"type":"spin_off","source_symbol":"AAPL","source_rate":2,"new_symbol":"KO","new_rate":1,"ex_date":"2000-01-06"}`
+	inWorlds(t, map[string]variant{
+		"for a moment":                      {few, false, func(a money.Shares) money.Shares { return a / 10 * 3 / 100 }, 4 * time.Second, false},
+		"for two comparisons":               {few, false, func(a money.Shares) money.Shares { return a / 10 * 3 / 100 }, 20 * time.Second, true},
+		"the spin-off first, for a moment":  {many, true, func(a money.Shares) money.Shares { return a / 2 }, 4 * time.Second, false},
+		"the spin-off second, for a moment": {many, false, func(a money.Shares) money.Shares { return a / 20 }, 4 * time.Second, false},
+	}, func(w *world, v variant) {
+		for _, symbol := range []string{"AAPL", "KO"} {
+			w.wantAfter(5*time.Second, w.give(symbol, 3010*usd), rewards.Executed)
+		}
+		w.faulty(ofActivities, says(200, `[]`))
+		k, given := w.holding(w.user, "KO").Quantity, v.given(w.holding(w.user, "AAPL").Quantity)
+		bodies := [2]string{split, v.spinOff}
+		if v.first {
+			bodies = [2]string{v.spinOff, split}
+		}
+		var ids [2]string
+		for i, body := range bodies {
+			ids[i] = w.control(http.MethodPost, "corporate-actions", body)
+		}
+		w.run(20 * time.Second)
+		off := w.faulty(ofPositions, replacing(`"qty":"`+(k+given).String()+`"`, `"qty":"`+k.String()+`"`))
+		w.check(w.brokerage.SetClock(w.t.Context(), time.Date(2000, 1, 6, 14, 31, 0, 0, time.UTC), 1))
+		w.run(v.hidden)
+		for _, id := range ids {
+			if a := w.action(id); a.State == rewards.ActionHeld && a.WaitsFor == "" != v.held {
+				w.t.Errorf("while it is hidden %s is %s: %s", a, a.State, a.Note)
+			}
+		}
+		off()
+		w.run(40 * time.Second)
+		for _, id := range ids {
+			w.wantAction(id, rewards.ActionSwept)
+		}
+		if got := w.holding(w.user, "KO").Quantity - k; got != given {
+			w.t.Errorf("the user received %s shares, want %s", got, given)
+		}
+		w.run(time.Minute)
+		w.wantBalance()
+		w.wantAlarm("corporate_action:", false)
+	})
+}
+
+// A merger gives a stock that gets another symbol. Users receive the renamed stock, whatever is applied first.
+func TestAMergerIntoARenamedStock(t *testing.T) {
+	t.Parallel()
+	type variant struct {
+		day    string // of the rename
+		review bool
+		first  int  // that an operator applies
+		synced bool // the catalog has the broker's identifiers
+		newID  bool
+	}
+	for name, v := range map[string]variant{
+		"by itself":                          {day: "2000-01-06"},
+		"by itself, with identifiers":        {day: "2000-01-06", synced: true},
+		"by itself, a new identifier":        {day: "2000-01-06", synced: true, newID: true},
+		"the merger first":                   {day: "2000-01-06", review: true, synced: true},
+		"the rename first":                   {day: "2000-01-06", review: true, first: 1, synced: true},
+		"the rename first, a new identifier": {day: "2000-01-06", review: true, first: 1, synced: true, newID: true},
+		"a rename of the day before":         {day: "2000-01-05", synced: true, newID: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			inWorld(t, func(w *world) {
+				if v.synced {
+					w.sync(nil)
+				}
+				for _, symbol := range []string{"AAPL", "KO"} {
+					w.wantAfter(5*time.Second, w.give(symbol, 3000*usd), rewards.Executed)
+				}
+				if v.newID {
+					w.afflict("new-asset-id")
+				}
+				want := w.holding(w.user, "AAPL").Quantity + w.holding(w.user, "KO").Quantity/2
+				into := "AAPL"
+				if v.day < "2000-01-06" { // the brokerage knows only the new symbol by then
+					into = "APL"
+					w.faulty(ofActions, replacing(`"acquirer_symbol":"APL"`, `"acquirer_symbol":"AAPL"`))
+				}
+				ids := w.together([2]string{
+					`{"type":"stock_merger","acquiree_symbol":"KO","acquirer_symbol":"` + into + `","acquiree_rate":2,"acquirer_rate":1,"effective_date":"2000-01-06"}`,
+					`{"type":"name_change","old_symbol":"AAPL","new_symbol":"APL","process_date":"` + v.day + `"}`,
+				})
+				for i := range ids {
+					if id := ids[(v.first+i)%2]; v.review {
+						w.approve(id)
+						w.run(30 * time.Second)
+					}
+				}
+				for _, id := range ids {
+					w.wantAction(id, rewards.ActionSwept)
+				}
+				if got := w.holding(w.user, "APL").Quantity; got < want-1 || got > want {
+					w.t.Errorf("the user has %s shares, want %s", got, want)
+				}
+				w.run(time.Minute)
+				w.wantBalance()
+				w.wantAlarm("", false)
+			}, func(w *world) { w.cfg.ReviewActions = v.review })
+		})
+	}
+}
+
+// A stock was renamed, and another one has its old symbol now. A merger into that symbol is held: nobody knows which one
+// it gives.
+func TestAMergerIntoASymbolOfTwoStocks(t *testing.T) {
+	t.Parallel()
+	inWorld(t, func(w *world) {
+		w.sync(nil)
+		for _, symbol := range []string{"AAPL", "KO"} {
+			w.wantAfter(5*time.Second, w.give(symbol, 3000*usd), rewards.Executed)
+		}
+		ids := w.together([2]string{
+			`{"type":"stock_merger","acquiree_symbol":"KO","acquirer_symbol":"AAPL","acquiree_rate":2,"acquirer_rate":1,"effective_date":"2000-01-06"}`,
+			`{"type":"name_change","old_symbol":"AAPL","new_symbol":"APL","process_date":"2000-01-06"}`,
+		})
+		w.approve(ids[1])
+		w.run(20 * time.Second)
+		w.wantAction(ids[1], rewards.ActionSwept)
+		w.sync(map[string]string{"HALT": "AAPL"})
+		w.approve(ids[0])
+		w.run(20 * time.Second)
+		w.wantHeld(ids[0], "AAPL is another stock in the catalog than at the broker")
+	}, func(w *world) { w.cfg.ReviewActions = true })
+}
