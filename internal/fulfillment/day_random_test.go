@@ -17,7 +17,7 @@ import (
 
 var (
 	daySeed  = flag.Uint64("day-seed", 1, "first seed of the days with random corporate actions")
-	daySeeds = flag.Uint64("day-seeds", 2, "number of seeds of the days with random corporate actions, of each kind of day")
+	daySeeds = flag.Uint64("day-seeds", 1, "number of seeds of the days with random corporate actions, of each kind of day")
 )
 
 // dayCase is a kind of day.
