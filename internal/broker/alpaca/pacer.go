@@ -72,6 +72,9 @@ func (p *pacer) awaitPause(ctx context.Context) error {
 	case <-ctx.Done():
 		return ctx.Err()
 	case <-timer.C:
+		if deadline, set := ctx.Deadline(); set && !time.Now().Before(deadline) {
+			return context.DeadlineExceeded // both ended at this moment
+		}
 		return nil
 	}
 }

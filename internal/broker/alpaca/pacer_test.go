@@ -187,6 +187,22 @@ func TestWaitingEndsWithTheContext(t *testing.T) {
 	})
 }
 
+// A call whose deadline comes in the moment in which the pause ends is never sent: a simulation must repeat exactly.
+func TestThePauseEndsWithTheContext(t *testing.T) {
+	t.Parallel()
+	for range 100 {
+		synctest.Test(t, func(t *testing.T) {
+			l := &log{next: []limited{""}}
+			client := paced(l, 200)
+			_, _ = client.Submit(t.Context(), request())
+			ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+			defer cancel()
+			_, err := client.Submit(ctx, request())
+			wantError(t, err, rewards.BrokerWait, "not_sent")
+		})
+	}
+}
+
 func TestTimeout(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
