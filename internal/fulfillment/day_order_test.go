@@ -188,14 +188,7 @@ func TestAMergerIntoARenamedStock(t *testing.T) {
 						w.run(30 * time.Second)
 					}
 				}
-				for _, id := range ids {
-					w.wantAction(id, rewards.ActionSwept)
-				}
-				if got := w.holding(w.user, "APL").Quantity; got < want-1 || got > want {
-					w.t.Errorf("the user has %s shares, want %s", got, want)
-				}
-				w.run(time.Minute)
-				w.wantBalance()
+				w.wantSwept(ids[:], "APL", want)
 				w.wantAlarm("", false)
 			}, func(w *world) { w.cfg.ReviewActions = v.review })
 		})

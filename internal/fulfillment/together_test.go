@@ -227,14 +227,7 @@ func TestASpinOffBeforeAMergerIntoItsStock(t *testing.T) {
 			w.run(30 * time.Second)
 		}
 		apply(ids[0], ids[1])
-		for _, id := range ids {
-			w.wantAction(id, rewards.ActionSwept)
-		}
-		if got := w.holding(w.user, "KO").Quantity; got < want-1 || got > want {
-			w.t.Errorf("the user has %s shares, want %s", got, want)
-		}
-		w.run(time.Minute)
-		w.wantBalance()
+		w.wantSwept(ids[:], "KO", want)
 	}, func(w *world) { w.stocks, w.cfg.ReviewActions = []string{"XYZ"}, true })
 }
 
@@ -291,4 +284,18 @@ func TestActionsOfOneDayWithCashInLieu(t *testing.T) {
 			}, func(w *world) { w.stocks, w.cfg.ReviewActions = []string{"XYZ"}, review })
 		})
 	}
+}
+
+// wantSwept checks that actions are applied to all holdings, that the user has shares to the billionth, and that the
+// books agree with the broker.
+func (w *world) wantSwept(ids []string, symbol string, want money.Shares) {
+	w.t.Helper()
+	for _, id := range ids {
+		w.wantAction(id, rewards.ActionSwept)
+	}
+	if got := w.holding(w.user, symbol).Quantity; got < want-1 || got > want {
+		w.t.Errorf("the user has %s shares of %s, want %s", got, symbol, want)
+	}
+	w.run(time.Minute)
+	w.wantBalance()
 }

@@ -98,7 +98,7 @@ func (known keyedRewards) check(ctx context.Context, tx Tx, sealed []foundKey) e
 	if len(others) == 0 {
 		return nil
 	}
-	// An entry of another app has the same 6 bytes: one of many billions. It does not say which app.
+	// Another app's key may have the same 6 bytes of the hash. An entry does not say which app it is of.
 	return tx.Query(ctx, func(row Row) error {
 		var id rewards.RewardID
 		if err := row.Scan(toID(&id)); err != nil {
