@@ -131,7 +131,7 @@ func TestPageIsAccessible(t *testing.T) {
 		level = h[0]
 	}
 	for _, want := range []string{
-		`<html lang="en">`, `<a class="skip" href="#main">`, `<main id="main"`, `<nav aria-label="Contents">`, `<legend>Samples in</legend>`,
+		`<html lang="en">`, `<a class="skip" href="#main">`, `<main id="main"`, `<nav aria-label="Contents" tabindex="0">`, `<legend>Samples in</legend>`,
 	} {
 		if strings.Count(page, want) != 1 {
 			t.Errorf("%d times %s", strings.Count(page, want), want)
@@ -139,6 +139,13 @@ func TestPageIsAccessible(t *testing.T) {
 	}
 	if scrolling := strings.Count(page, "<pre"); scrolling != strings.Count(page, `<pre tabindex="0"`) {
 		t.Error("a code block cannot be scrolled with the keyboard")
+	}
+	names := find(`<h[2-6] id="[^"]*">([^<]*[^< ])`, page)
+	slices.Sort(names)
+	for i, name := range names[1:] {
+		if name == names[i] {
+			t.Errorf("two regions have the name %q", name)
+		}
 	}
 }
 
