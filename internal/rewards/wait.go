@@ -67,7 +67,7 @@ func (w Wait) Explain(p Plan, hold Hold, b Brakes, left PlanLimits) string {
 	case w.Blocked:
 		return "an order of the stock is quarantined: see `stockrewards order list --state quarantined`"
 	case w.FarFill:
-		return "an order of the stock was filled far from its last price and waits for a newer one, a minute at most"
+		return "an order of the stock was filled far from its last price and waits for a newer one, for up to a minute"
 	case w.Held:
 		return "a corporate action holds the stock: see `stockrewards action list`"
 	}

@@ -58,6 +58,6 @@ func testWaits(t *testing.T, w *World) {
 	wantEqual(t, "while an action holds the stock", want, waits())
 	far := rewards.Standstill{AssetID: asset, Cause: rewards.CauseQuarantine, Expected: w.Now()}
 	check(t, w.SaveStandstills(t.Context(), w.lease, []rewards.AssetID{asset}, []rewards.Standstill{far}))
-	want[0] = "AAPL of first: 2: an order of the stock was filled far from its last price and waits for a newer one, a minute at most"
+	want[0] = "AAPL of first: 2: an order of the stock was filled far from its last price and waits for a newer one, for up to a minute"
 	wantEqual(t, "while a fill of the stock waits for a price", want, waits())
 }
