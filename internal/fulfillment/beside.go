@@ -40,8 +40,8 @@ func (w *Worker) impacts(
 func (w *Worker) impactsOf(
 	ctx context.Context, a, b rewards.Action, stock, target rewards.Asset, at stakes, clock rewards.MarketClock,
 ) ([]rewards.Impact, error) {
-	booked := at.booked[b.AssetID].Quantity
-	counted := []money.Shares{booked}
+	others := at.stake(b.AssetID, 0)
+	counted := []money.Shares{others.Booked}
 	if b.AssetID != stock.ID && b.AssetID != target.ID && b.Touches(stock, target) {
 		giving, err := w.stock(ctx, b.AssetID)
 		if err != nil {
@@ -52,7 +52,7 @@ func (w *Worker) impactsOf(
 			if c.ID == a.ID || c.ID == b.ID || c.ExDate != b.ExDate || !c.MayShow(clock.Now) || !c.Changes(giving) {
 				continue
 			}
-			e, found, err := b.ImpactOf(c, giving, rewards.Asset{}, at.booked[c.AssetID].Quantity)
+			e, found, err := b.ImpactOf(c, giving, rewards.Asset{}, at.stake(c.AssetID, 0))
 			if err != nil {
 				return nil, err
 			}
@@ -60,9 +60,9 @@ func (w *Worker) impactsOf(
 				by = append(by, e)
 			}
 		}
-		counted = rewards.Counted(booked, by)
+		counted = rewards.Counted(others.Booked, by)
 	}
-	return a.ImpactsOf(b, stock, target, counted)
+	return a.ImpactsOf(b, stock, target, others, counted)
 }
 
 // renamed is the broker's position in a stock that has another symbol by one of the actions already.
@@ -162,7 +162,7 @@ func (w *Worker) addOrder(
 			return err
 		}
 		last := switches[len(switches)-1]
-		e, _, err := a.ImpactOf(by, stock, target, last.Booked)
+		e, _, err := a.ImpactOf(by, stock, target, rewards.Stake{Booked: last.Booked})
 		if err == nil && a.Precedes(last, e, p.conversion, p.standing) {
 			p.standing.Overtook = by.Preceded()
 		}

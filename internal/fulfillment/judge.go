@@ -14,13 +14,17 @@ import (
 // stakes are the stocks of a comparison: what the store has booked, and the broker's positions.
 type stakes struct {
 	booked   map[rewards.AssetID]rewards.BookedPosition
+	owed     map[rewards.AssetID]money.Shares // by the house
 	byID     map[string]rewards.Position
 	bySymbol map[string]rewards.Position
 }
 
-func newStakes(booked []rewards.BookedPosition, positions []rewards.Position) stakes {
+func newStakes(
+	booked []rewards.BookedPosition, positions []rewards.Position, shortages []rewards.Shortage,
+) stakes {
 	s := stakes{
 		booked:   make(map[rewards.AssetID]rewards.BookedPosition, len(booked)),
+		owed:     make(map[rewards.AssetID]money.Shares, len(shortages)),
 		byID:     make(map[string]rewards.Position, len(positions)),
 		bySymbol: make(map[string]rewards.Position, len(positions)),
 	}
@@ -30,7 +34,16 @@ func newStakes(booked []rewards.BookedPosition, positions []rewards.Position) st
 	for _, p := range positions {
 		s.byID[p.AssetID], s.bySymbol[p.Symbol] = p, p
 	}
+	for _, h := range shortages {
+		s.owed[h.Asset.ID] = h.Owed
+	}
 	return s
+}
+
+// stake is all shares of a stock, of which the broker has theirs.
+func (s stakes) stake(id rewards.AssetID, theirs money.Shares) rewards.Stake {
+	b := s.booked[id]
+	return rewards.Stake{Booked: b.Quantity, Owed: s.owed[id], Theirs: theirs, Accepted: b.Accepted}
 }
 
 // position is the broker's position in a stock; the zero value without one.
@@ -104,13 +117,22 @@ func (w *Worker) judgeAction(
 	}
 	judgment, note := a.Judge(p.conversion, p.standing)
 	switch b, sequence, err := w.before(ctx, a, p, judgment, at, live, clock); {
-	case err != nil || sequence == rewards.SequenceSecond:
+	case err != nil:
 		return err
+	case sequence == rewards.SequenceSecond && b.Undecided(o.Now) && !a.Undecided(o.Now):
+		waits := b.Undecides()
+		return w.changeAction(ctx, a, o.Await(a, waits, "waits for "+waits))
+	case sequence == rewards.SequenceSecond:
+		return nil
 	case sequence == rewards.SequenceEither:
 		if !w.twice(a, rewards.JudgeHold) { // the broker may change positions one after the other
 			return nil
 		}
 		return w.holdBoth(ctx, a, b, o)
+	}
+	if judgment == rewards.JudgeApply && a.FractionUnknown(p.conversion, p.standing) &&
+		!w.actions.activities.covers(a.ID, p.standing, o.SeenAt) {
+		return nil
 	}
 	return w.decide(ctx, a, p, o, judgment, note)
 }
@@ -193,7 +215,7 @@ func (w *Worker) prepare(
 		p.renaming = rewards.Renaming{Symbol: a.NewSymbol, BrokerID: renamed.AssetID}
 	}
 	theirs = at.renamed(theirs, later)
-	p.standing.Source = rewards.Stake{Booked: source.Quantity, Theirs: theirs.Qty, Accepted: source.Accepted}
+	p.standing.Source = at.stake(a.AssetID, theirs.Qty)
 	var target rewards.Asset
 	if a.Type.Gives() {
 		if target, err = w.target(ctx, a, at, &p, clock); err != nil {
@@ -230,7 +252,9 @@ func (w *Worker) prepare(
 		}
 	}
 	p.conversion, err = a.Conversion(target.ID, part)
-	p.standing.InCash = err == nil && a.PaidInCash(p.activities, p.conversion, source.Quantity)
+	if err == nil {
+		p.standing.InCash, p.standing.Fraction = a.PaidInCash(p.activities, p.conversion, source.Quantity)
+	}
 	if err == nil && a.Apart(p.conversion, p.standing) {
 		if err := w.addOrder(ctx, a, at, stock, target, &p, clock); err != nil {
 			return p, err
@@ -258,12 +282,11 @@ func (w *Worker) target(
 	if target.ID == a.AssetID || other {
 		return target, rewards.ErrOtherStock(a.NewSymbol)
 	}
-	booked := at.booked[target.ID]
 	renaming := slices.DeleteFunc(slices.Clone(w.actions.open), func(b rewards.Action) bool {
 		return b.AssetID != target.ID || !b.MayShow(clock.Now)
 	})
 	theirs := at.renamed(at.position(target.BrokerID, target.Symbol), renaming)
-	p.standing.Target = rewards.Stake{Booked: booked.Quantity, Accepted: booked.Accepted, Theirs: theirs.Qty}
+	p.standing.Target = at.stake(target.ID, theirs.Qty)
 	return target, nil
 }
 

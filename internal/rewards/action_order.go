@@ -78,6 +78,11 @@ func (a Action) Undecided(now time.Time) bool {
 	return a.State == ActionHeld && a.WaitsFor == "" && a.MayShow(now) && !strings.HasPrefix(a.Note, noteRepeats)
 }
 
+// Undecides is what other actions wait for while an operator must decide about this one.
+func (a Action) Undecides() string {
+	return "the action " + a.ID + ", about which an operator must decide"
+}
+
 // Changes reports whether the action changes how many shares of a stock there are. The stock may be zero.
 func (a Action) Changes(stock Asset) bool {
 	if a.DoubtsPosition() { // it says what another one does
