@@ -112,10 +112,17 @@ func (w *Worker) judgeAction(
 		}
 		return err
 	}
+	if p.waits != "" && a.Unordered() {
+		return nil
+	}
 	if p.waits != "" && (p.standing.Twin == "" || !a.ApprovedAt.IsZero()) {
 		return w.changeAction(ctx, a, o.Await(a, p.waits, "waits for "+p.waits))
 	}
 	judgment, note := a.Judge(p.conversion, p.standing)
+	if judgment == rewards.JudgeApply && a.FractionUnknown(p.conversion, p.standing) &&
+		!w.actions.activities.covers(a.ID, p.standing, o.SeenAt) {
+		return nil
+	}
 	switch b, sequence, err := w.before(ctx, a, p, judgment, at, live, clock); {
 	case err != nil:
 		return err
@@ -129,10 +136,6 @@ func (w *Worker) judgeAction(
 			return nil
 		}
 		return w.holdBoth(ctx, a, b, o)
-	}
-	if judgment == rewards.JudgeApply && a.FractionUnknown(p.conversion, p.standing) &&
-		!w.actions.activities.covers(a.ID, p.standing, o.SeenAt) {
-		return nil
 	}
 	return w.decide(ctx, a, p, o, judgment, note)
 }

@@ -21,7 +21,7 @@ type Impact struct {
 
 // ImpactOf returns what b does to the stocks of a, the stock and the one that a gives, which may be zero. others are
 // those of the stock of b. Ok is false when b does nothing to them. It fails with ErrTerms and money.ErrOverflow.
-func (a Action) ImpactOf(b Action, stock, target Asset, others Stake) (e Impact, ok bool, err error) {
+func (a Action) ImpactOf(b Action, stock, target NamedStock, others Stake) (e Impact, ok bool, err error) {
 	e = noImpact(b.ID)
 	if !b.Touches(stock, target) {
 		return e, false, nil
@@ -41,12 +41,12 @@ func (a Action) ImpactOf(b Action, stock, target Asset, others Stake) (e Impact,
 		switch {
 		case errGive != nil:
 			return e, false, errGive
-		case b.NewSymbol == stock.Symbol && b.AssetID == target.ID:
+		case b.Gives(stock) && b.AssetID == target.ID:
 			e.Back = give
-		case b.NewSymbol == stock.Symbol:
+		case b.Gives(stock):
 			e.Given, err = give.Of(others.Booked)
 			e.Hidden = e.Given == 0 && others.Owed > 0
-		case b.NewSymbol != target.Symbol:
+		case !b.Gives(target):
 		case b.AssetID == stock.ID:
 			e.Give = give
 		default:
@@ -59,7 +59,7 @@ func (a Action) ImpactOf(b Action, stock, target Asset, others Stake) (e Impact,
 // ImpactsOf is ImpactOf for each number of shares of its stock that the broker may have counted for b. They are empty
 // when b does nothing to the stocks of a.
 func (a Action) ImpactsOf(
-	b Action, stock, target Asset, others Stake, counted []money.Shares,
+	b Action, stock, target NamedStock, others Stake, counted []money.Shares,
 ) (list []Impact, err error) {
 	for _, others.Booked = range counted {
 		e, ok, err := a.ImpactOf(b, stock, target, others)
