@@ -195,6 +195,19 @@ type prepared struct {
 	symbols    []string           // of the stock of such an action, also at the broker
 }
 
+// rename adds the symbol that the action gives its stock, and returns the broker's position in it.
+func (p *prepared) rename(
+	a rewards.Action, at stakes, theirs rewards.Position, later []rewards.Action,
+) rewards.Position {
+	renamed, found := at.bySymbol[a.NewSymbol]
+	ended := theirs.Qty == 0 && slices.ContainsFunc(later, rewards.Action.Ends)
+	if p.standing.Renaming = !found && at.booked[a.AssetID].Quantity > 0 && !ended; found {
+		theirs = renamed
+	}
+	p.renaming = rewards.Renaming{Symbol: a.NewSymbol, BrokerID: renamed.AssetID}
+	return theirs
+}
+
 // prepare collects what the broker and the store have of the action's stocks.
 func (w *Worker) prepare(
 	ctx context.Context, a rewards.Action, at stakes, live []rewards.Order, clock rewards.MarketClock,
@@ -210,12 +223,7 @@ func (w *Worker) prepare(
 	theirs, later := at.position(stock.BrokerID, stock.Symbol), w.later(a, clock)
 	p.standing = rewards.Standing{Now: clock.Now, Review: w.cfg.ReviewActions}
 	if a.Renames() && stock.Symbol != a.NewSymbol {
-		renamed, found := at.bySymbol[a.NewSymbol]
-		ended := theirs.Qty == 0 && slices.ContainsFunc(later, rewards.Action.Ends)
-		if p.standing.Renaming = !found && source.Quantity > 0 && !ended; found {
-			theirs = renamed
-		}
-		p.renaming = rewards.Renaming{Symbol: a.NewSymbol, BrokerID: renamed.AssetID}
+		theirs = p.rename(a, at, theirs, later)
 	}
 	theirs = at.renamed(theirs, later)
 	p.standing.Source = at.stake(a.AssetID, theirs.Qty)
