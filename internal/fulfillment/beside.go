@@ -66,16 +66,6 @@ func (w *Worker) impactsOf(
 	return a.ImpactsOf(b, one, other, others, counted)
 }
 
-// renamed is the broker's position in a stock that has another symbol by one of the actions already.
-func (s stakes) renamed(theirs rewards.Position, by []rewards.Action) rewards.Position {
-	for _, a := range by {
-		if renamed, moved := s.bySymbol[a.NewSymbol]; moved && a.Renames() && theirs.Qty == 0 {
-			theirs = renamed
-		}
-	}
-	return theirs
-}
-
 // renamedTarget returns the stock that a gives if it has another symbol now, by an action of these days. It is the zero
 // value without one. It fails with ErrTerms when another stock has the announced symbol.
 func (w *Worker) renamedTarget(ctx context.Context, a rewards.Action, at stakes) (target rewards.Asset, err error) {

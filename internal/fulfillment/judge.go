@@ -11,49 +11,6 @@ import (
 	"stockrewards/internal/rewards"
 )
 
-// stakes are the stocks of a comparison: what the store has booked, and the broker's positions.
-type stakes struct {
-	booked   map[rewards.AssetID]rewards.BookedPosition
-	owed     map[rewards.AssetID]money.Shares // by the house
-	byID     map[string]rewards.Position
-	bySymbol map[string]rewards.Position
-}
-
-func newStakes(
-	booked []rewards.BookedPosition, positions []rewards.Position, shortages []rewards.Shortage,
-) stakes {
-	s := stakes{
-		booked:   make(map[rewards.AssetID]rewards.BookedPosition, len(booked)),
-		owed:     make(map[rewards.AssetID]money.Shares, len(shortages)),
-		byID:     make(map[string]rewards.Position, len(positions)),
-		bySymbol: make(map[string]rewards.Position, len(positions)),
-	}
-	for _, b := range booked {
-		s.booked[b.AssetID] = b
-	}
-	for _, p := range positions {
-		s.byID[p.AssetID], s.bySymbol[p.Symbol] = p, p
-	}
-	for _, h := range shortages {
-		s.owed[h.Asset.ID] = h.Owed
-	}
-	return s
-}
-
-// stake is all shares of a stock, of which the broker has theirs.
-func (s stakes) stake(id rewards.AssetID, theirs money.Shares) rewards.Stake {
-	b := s.booked[id]
-	return rewards.Stake{Booked: b.Quantity, Owed: s.owed[id], Theirs: theirs, Accepted: b.Accepted}
-}
-
-// position is the broker's position in a stock; the zero value without one.
-func (s stakes) position(brokerID, symbol string) rewards.Position {
-	if p, found := s.byID[brokerID]; found && brokerID != "" {
-		return p
-	}
-	return s.bySymbol[symbol]
-}
-
 // anyDue reports whether an action waits for evidence.
 func (w *Worker) anyDue(clock rewards.MarketClock) bool {
 	for _, a := range w.actions.open {
