@@ -11,36 +11,6 @@ import (
 	"stockrewards/internal/rewards"
 )
 
-// stakes are the stocks of a comparison: what the store has booked, and the broker's positions.
-type stakes struct {
-	booked   map[rewards.AssetID]rewards.BookedPosition
-	byID     map[string]rewards.Position
-	bySymbol map[string]rewards.Position
-}
-
-func newStakes(booked []rewards.BookedPosition, positions []rewards.Position) stakes {
-	s := stakes{
-		booked:   make(map[rewards.AssetID]rewards.BookedPosition, len(booked)),
-		byID:     make(map[string]rewards.Position, len(positions)),
-		bySymbol: make(map[string]rewards.Position, len(positions)),
-	}
-	for _, b := range booked {
-		s.booked[b.AssetID] = b
-	}
-	for _, p := range positions {
-		s.byID[p.AssetID], s.bySymbol[p.Symbol] = p, p
-	}
-	return s
-}
-
-// position is the broker's position in a stock; the zero value without one.
-func (s stakes) position(brokerID, symbol string) rewards.Position {
-	if p, found := s.byID[brokerID]; found && brokerID != "" {
-		return p
-	}
-	return s.bySymbol[symbol]
-}
-
 // anyDue reports whether an action waits for evidence.
 func (w *Worker) anyDue(clock rewards.MarketClock) bool {
 	for _, a := range w.actions.open {
@@ -99,13 +69,25 @@ func (w *Worker) judgeAction(
 		}
 		return err
 	}
+	if p.waits != "" && a.Unordered() {
+		return nil
+	}
 	if p.waits != "" && (p.standing.Twin == "" || !a.ApprovedAt.IsZero()) {
 		return w.changeAction(ctx, a, o.Await(a, p.waits, "waits for "+p.waits))
 	}
 	judgment, note := a.Judge(p.conversion, p.standing)
+	if judgment == rewards.JudgeApply && a.FractionUnknown(p.conversion, p.standing) &&
+		!w.actions.activities.covers(a.ID, p.standing, o.SeenAt) {
+		return nil
+	}
 	switch b, sequence, err := w.before(ctx, a, p, judgment, at, live, clock); {
-	case err != nil || sequence == rewards.SequenceSecond:
+	case err != nil:
 		return err
+	case sequence == rewards.SequenceSecond && b.Undecided(o.Now) && !a.Undecided(o.Now):
+		waits := b.Undecides()
+		return w.changeAction(ctx, a, o.Await(a, waits, "waits for "+waits))
+	case sequence == rewards.SequenceSecond:
+		return nil
 	case sequence == rewards.SequenceEither:
 		if !w.twice(a, rewards.JudgeHold) { // the broker may change positions one after the other
 			return nil
@@ -170,6 +152,19 @@ type prepared struct {
 	symbols    []string           // of the stock of such an action, also at the broker
 }
 
+// rename adds the symbol that the action gives its stock, and returns the broker's position in it.
+func (p *prepared) rename(
+	a rewards.Action, at stakes, theirs rewards.Position, later []rewards.Action,
+) rewards.Position {
+	renamed, found := at.bySymbol[a.NewSymbol]
+	ended := theirs.Qty == 0 && slices.ContainsFunc(later, rewards.Action.Ends)
+	if p.standing.Renaming = !found && at.booked[a.AssetID].Quantity > 0 && !ended; found {
+		theirs = renamed
+	}
+	p.renaming = rewards.Renaming{Symbol: a.NewSymbol, BrokerID: renamed.AssetID}
+	return theirs
+}
+
 // prepare collects what the broker and the store have of the action's stocks.
 func (w *Worker) prepare(
 	ctx context.Context, a rewards.Action, at stakes, live []rewards.Order, clock rewards.MarketClock,
@@ -185,15 +180,10 @@ func (w *Worker) prepare(
 	theirs, later := at.position(stock.BrokerID, stock.Symbol), w.later(a, clock)
 	p.standing = rewards.Standing{Now: clock.Now, Review: w.cfg.ReviewActions}
 	if a.Renames() && stock.Symbol != a.NewSymbol {
-		renamed, found := at.bySymbol[a.NewSymbol]
-		ended := theirs.Qty == 0 && slices.ContainsFunc(later, rewards.Action.Ends)
-		if p.standing.Renaming = !found && source.Quantity > 0 && !ended; found {
-			theirs = renamed
-		}
-		p.renaming = rewards.Renaming{Symbol: a.NewSymbol, BrokerID: renamed.AssetID}
+		theirs = p.rename(a, at, theirs, later)
 	}
 	theirs = at.renamed(theirs, later)
-	p.standing.Source = rewards.Stake{Booked: source.Quantity, Theirs: theirs.Qty, Accepted: source.Accepted}
+	p.standing.Source = at.stake(a.AssetID, theirs.Qty)
 	var target rewards.Asset
 	if a.Type.Gives() {
 		if target, err = w.target(ctx, a, at, &p, clock); err != nil {
@@ -230,7 +220,9 @@ func (w *Worker) prepare(
 		}
 	}
 	p.conversion, err = a.Conversion(target.ID, part)
-	p.standing.InCash = err == nil && a.PaidInCash(p.activities, p.conversion, source.Quantity)
+	if err == nil {
+		p.standing.InCash, p.standing.Fraction = a.PaidInCash(p.activities, p.conversion, source.Quantity)
+	}
 	if err == nil && a.Apart(p.conversion, p.standing) {
 		if err := w.addOrder(ctx, a, at, stock, target, &p, clock); err != nil {
 			return p, err
@@ -258,12 +250,11 @@ func (w *Worker) target(
 	if target.ID == a.AssetID || other {
 		return target, rewards.ErrOtherStock(a.NewSymbol)
 	}
-	booked := at.booked[target.ID]
 	renaming := slices.DeleteFunc(slices.Clone(w.actions.open), func(b rewards.Action) bool {
 		return b.AssetID != target.ID || !b.MayShow(clock.Now)
 	})
 	theirs := at.renamed(at.position(target.BrokerID, target.Symbol), renaming)
-	p.standing.Target = rewards.Stake{Booked: booked.Quantity, Accepted: booked.Accepted, Theirs: theirs.Qty}
+	p.standing.Target = at.stake(target.ID, theirs.Qty)
 	return target, nil
 }
 

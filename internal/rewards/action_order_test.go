@@ -4,6 +4,7 @@ import (
 	"testing"
 	"time"
 
+	"stockrewards/internal/money"
 	"stockrewards/internal/rewards"
 )
 
@@ -52,7 +53,8 @@ func TestOvertaken(t *testing.T) {
 // An action touches the stock that it changes and the one that it gives. A doubt about a position touches none.
 func TestTouches(t *testing.T) {
 	t.Parallel()
-	one, other, third := rewards.Asset{ID: 1, Symbol: "ONE"}, rewards.Asset{ID: 2, Symbol: "TWO"}, rewards.Asset{ID: 3, Symbol: "THREE"}
+	one, third := rewards.NamedStock{ID: 1, Symbol: "ONE"}, rewards.NamedStock{ID: 3, Symbol: "THREE"}
+	other := rewards.Asset{ID: 2, Symbol: "TWO"}.Named("OLD")
 	action := func(kind rewards.ActionType, of rewards.AssetID, gives string) rewards.Action {
 		return rewards.Action{
 			AssetID: of, State: rewards.ActionHeld, Terms: rewards.Terms{Type: kind, NewSymbol: gives, OldRate: "1", NewRate: "2"},
@@ -65,6 +67,7 @@ func TestTouches(t *testing.T) {
 		"of the first":          {action("forward_split", 1, ""), true},
 		"of the second":         {action("forward_split", 2, ""), true},
 		"gives the second":      {action("stock_merger", 3, "TWO"), true},
+		"gives it as announced": {action("stock_merger", 3, "OLD"), true},
 		"gives the first":       {action("spin_off", 3, "ONE"), true},
 		"of another":            {action("forward_split", 3, ""), false},
 		"gives another":         {action("stock_merger", 3, "FOUR"), false},
@@ -77,8 +80,34 @@ func TestTouches(t *testing.T) {
 		}
 	}
 	for _, a := range []rewards.Action{action("forward_split", 1, ""), action("stock_merger", 1, "")} {
-		if a.Touches(third, rewards.Asset{}) {
+		if a.Touches(third, rewards.Asset{}.Named("OLD")) {
 			t.Errorf("a %s touches another stock", a.Type)
+		}
+	}
+}
+
+// The broker has no share of a stock left, and paid for the fraction in cash. Users have it: for them the order of two
+// actions matters, although it changes no position.
+func TestTheOrderOfActionsOfOwedShares(t *testing.T) {
+	t.Parallel()
+	early, _ := stages(t)
+	spinOff, dividend := fourToOne(), fourToOne()
+	spinOff.Type, spinOff.NewSymbol, spinOff.OldRate, spinOff.NewRate = rewards.ActionSpinOff, "KO", "2", "1"
+	dividend.ID, dividend.Type, dividend.Rate = "dividend", rewards.ActionStockDividend, "0.1"
+	a, b := early.NewAction(spinOff, 7, true), early.NewAction(dividend, 7, true)
+	c, err := a.Conversion(8, rewards.Fraction{})
+	check(t, err)
+	e, changes, err := a.ImpactOf(b, rewards.NamedStock{ID: 7}, rewards.NamedStock{ID: 8}, rewards.Stake{})
+	check(t, err)
+	if !changes {
+		t.Fatal("the dividend changes nothing")
+	}
+	for owed, want := range map[money.Shares]rewards.Sequence{
+		0: rewards.SequenceFirst, money.Share / 2: rewards.SequenceEither,
+	} {
+		s := rewards.Standing{Source: rewards.Stake{Owed: owed}, Others: []rewards.Impact{e}}
+		if got := a.SequenceTo(b.ID, c, s); got != want {
+			t.Errorf("with %s owed shares: %d, want %d", owed, got, want)
 		}
 	}
 }
