@@ -77,7 +77,7 @@ func (w *Worker) comparePositions(ctx context.Context, live []rewards.Order, clo
 	}
 	p.trouble = ""
 	err = w.judgePositions(ctx, settledOnly(booked, live), theirs, clock)
-	return errors.Join(err, w.judgeActions(ctx, newStakes(booked, theirs), live, clock))
+	return errors.Join(err, w.judgeActions(ctx, judging{newStakes(booked, theirs), live, clock}))
 }
 
 // newlyDoubted reports whether an action is that of a position, and new.
