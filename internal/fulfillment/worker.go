@@ -152,7 +152,9 @@ func (w *Worker) Step(ctx context.Context) time.Duration {
 	_, err = w.store.CompleteReversals(ctx, w.lease)
 	w.report(ctx, "taking awards back", err)
 	wait, err := w.work(ctx)
-	w.stands.partial, w.alarms.partial = w.stands.partial || err != nil, w.alarms.partial || err != nil
+	if err != nil {
+		w.endEarly()
+	}
 	if errors.Is(errors.Join(err, collectErr), rewards.ErrLostLease) {
 		w.lease = rewards.Lease{}
 	}
