@@ -46,12 +46,10 @@ type Worker struct {
 
 	lease          rewards.Lease
 	takeovers      takeovers
-	nextPoll       time.Time
+	polls          polling
 	clockErr       error     // why the broker's clock could not be read in this step; nil when it could
 	nextPrices     time.Time // when a step may read the prices again
-	unpolled       string    // why the last poll of open orders failed; "" when it succeeded
 	newest         int64     // number of the newest order that this process has seen
-	turn           int       // of the orders that are looked up one by one
 	account        account
 	compared       comparison
 	conflicts      int   // not acknowledged, as last read
