@@ -40,19 +40,20 @@ func (w *Worker) impacts(
 func (w *Worker) impactsOf(
 	ctx context.Context, a, b rewards.Action, at judging, p prepared,
 ) ([]rewards.Impact, error) {
-	booked := at.booked[b.AssetID].Quantity
-	counted := []money.Shares{booked}
-	if b.AssetID != p.stock.ID && b.AssetID != p.target.ID && b.Touches(p.stock, p.target) {
-		giving, err := w.stock(ctx, b.AssetID)
+	others, one, other := at.stake(b.AssetID, 0), p.stock.Named(a.Symbol), p.target.Named(a.NewSymbol)
+	counted := []money.Shares{others.Booked}
+	if b.AssetID != p.stock.ID && b.AssetID != p.target.ID && b.Touches(one, other) {
+		asset, err := w.stock(ctx, b.AssetID)
 		if err != nil {
 			return nil, err
 		}
+		giving := asset.Named(b.Symbol)
 		var by []rewards.Impact
 		for _, c := range w.actions.open {
 			if c.ID == a.ID || c.ID == b.ID || c.ExDate != b.ExDate || !c.MayShow(at.clock.Now) || !c.Changes(giving) {
 				continue
 			}
-			e, found, err := b.ImpactOf(c, giving, rewards.Asset{}, at.booked[c.AssetID].Quantity)
+			e, found, err := b.ImpactOf(c, giving, rewards.NamedStock{}, at.stake(c.AssetID, 0))
 			if err != nil {
 				return nil, err
 			}
@@ -60,19 +61,9 @@ func (w *Worker) impactsOf(
 				by = append(by, e)
 			}
 		}
-		counted = rewards.Counted(booked, by)
+		counted = rewards.Counted(others.Booked, by)
 	}
-	return a.ImpactsOf(b, p.stock, p.target, counted)
-}
-
-// renamed is the broker's position in a stock that has another symbol by one of the actions already.
-func (s stakes) renamed(theirs rewards.Position, by []rewards.Action) rewards.Position {
-	for _, a := range by {
-		if renamed, moved := s.bySymbol[a.NewSymbol]; moved && a.Renames() && theirs.Qty == 0 {
-			theirs = renamed
-		}
-	}
-	return theirs
+	return a.ImpactsOf(b, one, other, others, counted)
 }
 
 // renamedTarget returns the stock that a gives if it has another symbol now, by an action of these days. It is the zero
@@ -91,12 +82,15 @@ func (w *Worker) renamedTarget(ctx context.Context, a rewards.Action, at stakes)
 	if err != nil {
 		return target, err
 	}
-	_, taken := at.bySymbol[a.NewSymbol]
+	taken := false
 	for _, stock := range assets {
 		taken = taken || stock.Symbol == a.NewSymbol
 		if stock.ID == by.AssetID {
 			target = stock
 		}
+	}
+	if p, found := at.bySymbol[a.NewSymbol]; found && (target.BrokerID == "" || p.AssetID != target.BrokerID) {
+		taken = true // else the broker renames it later
 	}
 	switch {
 	case target.Symbol == a.NewSymbol: // not yet
@@ -143,8 +137,8 @@ func (w *Worker) addOpen(a rewards.Action, at judging, p *prepared) {
 	for _, b := range w.actions.open {
 		p.standing.Undone = p.standing.Undone || b.AssetID == a.AssetID && b.DoubtsUndo()
 		if b.ID != a.ID && b.MayShow(at.clock.Now) {
-			p.standing.Source.Shared = p.standing.Source.Shared || b.Changes(p.stock)
-			p.standing.Target.Shared = p.standing.Target.Shared || b.Changes(p.target)
+			p.standing.Source.Shared = p.standing.Source.Shared || b.Changes(p.stock.Named(a.Symbol))
+			p.standing.Target.Shared = p.standing.Target.Shared || b.Changes(p.target.Named(a.NewSymbol))
 		}
 	}
 }
@@ -159,7 +153,8 @@ func (w *Worker) addOrder(ctx context.Context, a rewards.Action, at judging, p *
 			return err
 		}
 		last := switches[len(switches)-1]
-		e, _, err := a.ImpactOf(by, p.stock, p.target, last.Booked)
+		one, other := p.stock.Named(a.Symbol), p.target.Named(a.NewSymbol)
+		e, _, err := a.ImpactOf(by, one, other, rewards.Stake{Booked: last.Booked})
 		if err == nil && a.Precedes(last, e, p.conversion, p.standing) {
 			p.standing.Overtook = by.Preceded()
 		}
@@ -184,7 +179,8 @@ func (w *Worker) addOrder(ctx context.Context, a rewards.Action, at judging, p *
 func (w *Worker) before(
 	ctx context.Context, a rewards.Action, at judging, p prepared, judgment rewards.Judgment,
 ) (rewards.Action, rewards.Sequence, error) {
-	judged := judgment == rewards.JudgeApply || judgment == rewards.JudgeDiffer
+	gone := judgment == rewards.JudgeWait && p.standing.Renaming && p.standing.Vanished()
+	judged := judgment == rewards.JudgeApply || judgment == rewards.JudgeDiffer || gone
 	for _, b := range w.actions.open {
 		if b.ID == a.ID || b.ExDate != a.ExDate || !judged {
 			continue
@@ -193,6 +189,10 @@ func (w *Worker) before(
 		switch {
 		case (counts || b.AssetID == a.AssetID) && w.due(b, at.clock) && a.ApprovedAfter(b):
 			return b, rewards.SequenceSecond, nil
+		case gone && b.AssetID == a.AssetID && b.Undecided(at.clock.Now): // no position has the new symbol
+			return b, rewards.SequenceSecond, nil
+		case gone:
+			continue
 		case !a.ApprovedAt.IsZero():
 			continue
 		case a.Unordered() && b.Unordered(): // the positions may show their order meanwhile

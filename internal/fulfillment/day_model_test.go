@@ -113,7 +113,7 @@ func (d deed) excludedBy(before deed) bool {
 		return true
 	case before.renames() && d.renames() && d.source == before.source:
 		return true
-	case before.renames() && d.gives() && d.target == before.source, d.renames() && before.gives() && d.source == before.target:
+	case before.renames() && d.gives() && d.target == before.source: // the broker knows only the new symbol
 		return true
 	}
 	return d.source == before.source && (d.kind == before.kind && d.old == before.old && d.new == before.new)

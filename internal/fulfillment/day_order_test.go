@@ -217,3 +217,61 @@ func TestAMergerIntoASymbolOfTwoStocks(t *testing.T) {
 		w.wantHeld(ids[0], "AAPL is another stock in the catalog than at the broker")
 	}, func(w *world) { w.cfg.ReviewActions = true })
 }
+
+// Two actions give shares of a stock, or one does and another one splits it, and a rename of their day is applied first.
+// Each of them is known to change the renamed stock: users receive what both give, and nobody is needed.
+func TestARenameBeforeTwoGifts(t *testing.T) {
+	t.Parallel()
+	const (
+		spinOff = `{"type":"spin_off","source_symbol":"KO","source_rate":9,"new_symbol":"AAPL","new_rate":1,"ex_date":"2000-01-06"}`
+		merger  = `{"type":"stock_merger","acquiree_symbol":"XYZ","acquirer_symbol":"AAPL","acquiree_rate":3,"acquirer_rate":1,"effective_date":"2000-01-06"}`
+		split   = `{"type":"forward_split","symbol":"AAPL","old_rate":1,"new_rate":4,"ex_date":"2000-01-06"}`
+		rename  = `{"type":"name_change","old_symbol":"AAPL","new_symbol":"APL","process_date":"2000-01-06"}`
+	)
+	type variant struct {
+		bodies []string // in the order of the broker
+		review bool
+		want   func(aapl, ko, xyz money.Shares) money.Shares
+	}
+	sum := func(aapl, ko, xyz money.Shares) money.Shares { return aapl + ko/9 + xyz/3 }
+	for name, v := range map[string]variant{
+		"two gifts by themselves": {[]string{spinOff, merger, rename}, false, sum},
+		"two gifts for review":    {[]string{spinOff, merger, rename}, true, sum},
+		"a split before a gift": {[]string{split, merger, rename}, false, func(aapl, _, xyz money.Shares) money.Shares {
+			return aapl*4 + xyz/3
+		}},
+		"a split after a gift": {[]string{merger, split, rename}, false, func(aapl, _, xyz money.Shares) money.Shares {
+			return (aapl + xyz/3) * 4
+		}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			inDay(t, map[bool]string{true: "review"}[v.review], func(w *world) {
+				w.sync(nil)
+				var had []money.Shares
+				for _, symbol := range dayStocks() {
+					w.wantAfter(5*time.Second, w.give(symbol, 3000*usd), rewards.Executed)
+					had = append(had, w.holding(w.user, symbol).Quantity)
+				}
+				var ids []string
+				for _, body := range v.bodies {
+					ids = append(ids, w.control(http.MethodPost, "corporate-actions", body))
+				}
+				w.run(20 * time.Second)
+				w.jump(7, 29) // a minute before the broker changes its positions
+				w.approve(ids[2])
+				w.run(10 * time.Second)
+				w.wantAction(ids[2], rewards.ActionSwept)
+				w.jump(14, 31)
+				for _, id := range ids[:2] {
+					if v.review {
+						w.approve(id)
+						w.run(30 * time.Second)
+					}
+				}
+				w.wantSwept(ids, "APL", v.want(had[0], had[1], had[2]))
+				w.wantAlarm("", false)
+			})
+		})
+	}
+}

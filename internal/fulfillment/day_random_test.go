@@ -94,6 +94,14 @@ func TestActionsOfDays(t *testing.T) {
 		"a gift paid in cash, then a merger": {"restart", [3]int64{479, 301, 300}, []deed{spinOff(ko, aapl, 4), merger(ko, xyz, 3, 2)}},
 		"a spin-off in cash beside others":   {"auto", [3]int64{492, 554, 192}, []deed{merger(ko, aapl, 1, 3), spinOff(xyz, aapl, 12), split(xyz, 2, 3)}},
 		"a spin-off and a dividend":          {"review", [3]int64{7100, 1098, 3401}, []deed{spinOff(aapl, ko, 3), dividend(aapl, 22)}},
+		"nothing left, then a spin-off":      {"auto", [3]int64{1606, 6267, 5429}, []deed{reverse(aapl, 8), spinOff(aapl, xyz, 2)}},
+		"a merger in cash, then a spin-off":  {"auto", [3]int64{244, 397, 486}, []deed{merger(aapl, ko, 2, 1), spinOff(ko, xyz, 6), reverse(ko, 2)}},
+		"a gift in cash, then a spin-off":    {"outage", [3]int64{311, 387, 366}, []deed{spinOff(ko, aapl, 8), spinOff(aapl, xyz, 4), split(ko, 1, 3)}},
+		"nothing left that is counted":       {"auto", [3]int64{368, 335, 623}, []deed{reverse(aapl, 6), spinOff(aapl, ko, 2), split(ko, 1, 2)}},
+		"the same in an outage":              {"outage", [3]int64{298, 413, 241}, []deed{reverse(ko, 8), spinOff(ko, aapl, 8), split(aapl, 1, 2)}},
+		"two mergers and a dividend":         {"auto", [3]int64{712, 300, 561}, []deed{merger(aapl, xyz, 2, 1), dividend(xyz, 22), merger(xyz, ko, 1, 1)}},
+		"a spin-off, merger and dividend":    {"restart", [3]int64{5801, 5375, 2241}, []deed{spinOff(ko, aapl, 9), merger(aapl, xyz, 2, 1), dividend(xyz, 21)}},
+		"a merger after two held ones":       {"auto", [3]int64{698, 299, 723}, []deed{split(aapl, 1, 5), spinOff(aapl, xyz, 4), merger(xyz, aapl, 3, 1)}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -199,12 +207,14 @@ func (d *day) live() (held bool) {
 func (d *day) pass() {
 	at := func(date, hour, minute int, look func()) {
 		d.check(d.brokerage.SetClock(d.t.Context(), time.Date(2000, 1, date, hour, minute, 0, 0, time.UTC), 1))
+		d.check(d.market.Refresh(d.t.Context())) // as the service does beside the steps
 		look()
 	}
 	again := func() {
 		for range 6 {
 			d.run(time.Duration(d.random.Int64N(int64(3 * time.Second))))
 			d.restart()
+			d.check(d.market.Refresh(d.t.Context()))
 		}
 	}
 	switch d.mode {

@@ -52,7 +52,7 @@ func (w *Worker) entitle(ctx context.Context, a rewards.Action, clock rewards.Ma
 	if err != nil {
 		return err
 	}
-	booked := newStakes(list, nil).booked[a.AssetID].Quantity
+	booked := newStakes(list, nil, nil).booked[a.AssetID].Quantity
 	s := rewards.Switch{Conversion: conversion, ActionID: a.ID, AssetID: a.AssetID, Booked: booked, Position: booked}
 	late, err := w.store.ChangedSince(ctx, a.AssetID, a.Boundary)
 	if err != nil {

@@ -11,54 +11,6 @@ import (
 	"stockrewards/internal/rewards"
 )
 
-// stakes are the stocks of a comparison: what the store has booked, and the broker's positions.
-type stakes struct {
-	booked   map[rewards.AssetID]rewards.BookedPosition
-	byID     map[string]rewards.Position
-	bySymbol map[string]rewards.Position
-}
-
-func newStakes(booked []rewards.BookedPosition, positions []rewards.Position) stakes {
-	s := stakes{
-		booked:   make(map[rewards.AssetID]rewards.BookedPosition, len(booked)),
-		byID:     make(map[string]rewards.Position, len(positions)),
-		bySymbol: make(map[string]rewards.Position, len(positions)),
-	}
-	for _, b := range booked {
-		s.booked[b.AssetID] = b
-	}
-	for _, p := range positions {
-		s.byID[p.AssetID], s.bySymbol[p.Symbol] = p, p
-	}
-	return s
-}
-
-// judging is a comparison in which due actions are judged.
-type judging struct {
-	stakes
-
-	live  []rewards.Order
-	clock rewards.MarketClock
-}
-
-// buying returns the last live order of two stocks that the broker may have bought for; the zero value without one.
-func (at judging) buying(stock, target rewards.AssetID) (last rewards.Order) {
-	for _, o := range at.live {
-		if o.MayHaveBought() && (o.AssetID == stock || o.AssetID == target) {
-			last = o
-		}
-	}
-	return last
-}
-
-// position is the broker's position in a stock; the zero value without one.
-func (s stakes) position(brokerID, symbol string) rewards.Position {
-	if p, found := s.byID[brokerID]; found && brokerID != "" {
-		return p
-	}
-	return s.bySymbol[symbol]
-}
-
 // anyDue reports whether an action waits for evidence.
 func (w *Worker) anyDue(clock rewards.MarketClock) bool {
 	for _, a := range w.actions.open {
@@ -113,13 +65,25 @@ func (w *Worker) judgeAction(ctx context.Context, a rewards.Action, at judging) 
 		}
 		return err
 	}
+	if p.waits != "" && a.Unordered() {
+		return nil
+	}
 	if p.waits != "" && (p.standing.Twin == "" || !a.ApprovedAt.IsZero()) {
 		return w.changeAction(ctx, a, o.Await(a, p.waits, "waits for "+p.waits))
 	}
 	judgment, note := a.Judge(p.conversion, p.standing)
+	if judgment == rewards.JudgeApply && a.FractionUnknown(p.conversion, p.standing) &&
+		!w.actions.activities.covers(a.ID, p.standing, o.SeenAt) {
+		return nil
+	}
 	switch b, sequence, err := w.before(ctx, a, at, p, judgment); {
-	case err != nil || sequence == rewards.SequenceSecond:
+	case err != nil:
 		return err
+	case sequence == rewards.SequenceSecond && b.Undecided(o.Now) && !a.Undecided(o.Now):
+		waits := b.Undecides()
+		return w.changeAction(ctx, a, o.Await(a, waits, "waits for "+waits))
+	case sequence == rewards.SequenceSecond:
+		return nil
 	case sequence == rewards.SequenceEither:
 		if !w.twice(a, rewards.JudgeHold) { // the broker may change positions one after the other
 			return nil
@@ -228,7 +192,9 @@ func (w *Worker) prepare(ctx context.Context, a rewards.Action, at judging) (p p
 		}
 	}
 	p.conversion, err = a.Conversion(p.target.ID, part)
-	p.standing.InCash = err == nil && a.PaidInCash(p.activities, p.conversion, p.standing.Source.Booked)
+	if err == nil {
+		p.standing.InCash, p.standing.Fraction = a.PaidInCash(p.activities, p.conversion, p.standing.Source.Booked)
+	}
 	if err == nil && a.Apart(p.conversion, p.standing) {
 		if err := w.addOrder(ctx, a, at, &p); err != nil {
 			return p, err
@@ -243,20 +209,16 @@ func (w *Worker) prepare(ctx context.Context, a rewards.Action, at judging) (p p
 // addSource adds what is booked of the action's stock, and the broker's position, which may have the symbol of this
 // action or of a later one already.
 func (at judging) addSource(a rewards.Action, later []rewards.Action, p *prepared) {
-	booked, theirs := at.booked[a.AssetID], at.position(p.stock.BrokerID, p.stock.Symbol)
+	theirs := at.position(p.stock.BrokerID, p.stock.Symbol)
 	if a.Renames() && p.stock.Symbol != a.NewSymbol {
 		renamed, found := at.bySymbol[a.NewSymbol]
 		ended := theirs.Qty == 0 && slices.ContainsFunc(later, rewards.Action.Ends)
-		if p.standing.Renaming = !found && booked.Quantity > 0 && !ended; found {
+		if p.standing.Renaming = !found && at.booked[a.AssetID].Quantity > 0 && !ended; found {
 			theirs = renamed
 		}
 		p.renaming = rewards.Renaming{Symbol: a.NewSymbol, BrokerID: renamed.AssetID}
 	}
-	p.standing.Source = stake(booked, at.renamed(theirs, later))
-}
-
-func stake(booked rewards.BookedPosition, theirs rewards.Position) rewards.Stake {
-	return rewards.Stake{Booked: booked.Quantity, Accepted: booked.Accepted, Theirs: theirs.Qty}
+	p.standing.Source = at.stake(a.AssetID, at.renamed(theirs, later).Qty)
 }
 
 // addTarget adds the stock that the action gives.
@@ -277,7 +239,7 @@ func (w *Worker) addTarget(ctx context.Context, a rewards.Action, at judging, p 
 		return b.AssetID != target.ID || !b.MayShow(at.clock.Now)
 	})
 	theirs := at.renamed(at.position(target.BrokerID, target.Symbol), renaming)
-	p.target, p.standing.Target = target, stake(at.booked[target.ID], theirs)
+	p.target, p.standing.Target = target, at.stake(target.ID, theirs.Qty)
 	return nil
 }
 

@@ -77,7 +77,8 @@ func (w *Worker) comparePositions(ctx context.Context, live []rewards.Order, clo
 	}
 	p.trouble = ""
 	err = w.judgePositions(ctx, settledOnly(booked, live), theirs, clock)
-	return errors.Join(err, w.judgeActions(ctx, judging{newStakes(booked, theirs), live, clock}))
+	stakes := newStakes(booked, theirs, w.actions.shortages)
+	return errors.Join(err, w.judgeActions(ctx, judging{stakes, live, clock}))
 }
 
 // newlyDoubted reports whether an action is that of a position, and new.
@@ -110,7 +111,7 @@ func (w *Worker) judgePositions(
 	ctx context.Context, booked []rewards.BookedPosition, positions []rewards.Position, clock rewards.MarketClock,
 ) error {
 	p := &w.actions.positions
-	at := newStakes(booked, positions)
+	at := newStakes(booked, positions, nil)
 	observation := rewards.Observation{Now: clock.Now, SeenAt: w.now()}
 	held := rewards.HeldAssets(w.actions.open, clock.Now)
 	differences := make(map[rewards.AssetID]money.Shares)

@@ -64,13 +64,32 @@ func (a Action) MayShow(now time.Time) bool {
 	return open && a.Type.Known() && a.Type != ActionCashDividend && a.Due(now)
 }
 
+// NamedStock is a stock of the catalog with its symbol, and with the one by which an action names it: the stock may have
+// been renamed since.
+type NamedStock struct {
+	ID            AssetID
+	Symbol, Named string
+}
+
+// Named returns the stock that an action names by a symbol; zero for a zero one.
+func (a Asset) Named(symbol string) NamedStock {
+	if a.ID == 0 {
+		return NamedStock{}
+	}
+	return NamedStock{ID: a.ID, Symbol: a.Symbol, Named: symbol}
+}
+
+// Gives reports whether the action gives shares of a stock, under one of its symbols. The stock may be zero.
+func (a Action) Gives(s NamedStock) bool {
+	return a.Type.Gives() && a.NewSymbol != "" && (a.NewSymbol == s.Symbol || a.NewSymbol == s.Named)
+}
+
 // Touches reports whether the action changes the shares of one of two stocks. The second one may be zero.
-func (a Action) Touches(one, other Asset) bool {
+func (a Action) Touches(one, other NamedStock) bool {
 	if a.DoubtsPosition() { // it says what another one does
 		return false
 	}
-	gives := a.Type.Gives() && a.NewSymbol != "" && (a.NewSymbol == one.Symbol || a.NewSymbol == other.Symbol)
-	return a.AssetID == one.ID || a.AssetID == other.ID || gives
+	return a.AssetID == one.ID || a.AssetID == other.ID || a.Gives(one) || a.Gives(other)
 }
 
 // Undecided reports whether an operator must decide about the action, and the broker may have done it.
@@ -78,13 +97,17 @@ func (a Action) Undecided(now time.Time) bool {
 	return a.State == ActionHeld && a.WaitsFor == "" && a.MayShow(now) && !strings.HasPrefix(a.Note, noteRepeats)
 }
 
+// Undecides is what other actions wait for while an operator must decide about this one.
+func (a Action) Undecides() string {
+	return "the action " + a.ID + ", about which an operator must decide"
+}
+
 // Changes reports whether the action changes how many shares of a stock there are. The stock may be zero.
-func (a Action) Changes(stock Asset) bool {
+func (a Action) Changes(stock NamedStock) bool {
 	if a.DoubtsPosition() { // it says what another one does
 		return false
 	}
-	gives := a.Type.Gives() && a.NewSymbol != "" && a.NewSymbol == stock.Symbol
-	return gives || a.AssetID == stock.ID && a.changesUnits()
+	return a.Gives(stock) || a.AssetID == stock.ID && a.changesUnits()
 }
 
 // Misplaced returns an action of a list that was applied before a, although it is of the same day or later, where the

@@ -52,7 +52,8 @@ func TestOvertaken(t *testing.T) {
 // An action touches the stock that it changes and the one that it gives. A doubt about a position touches none.
 func TestTouches(t *testing.T) {
 	t.Parallel()
-	one, other, third := rewards.Asset{ID: 1, Symbol: "ONE"}, rewards.Asset{ID: 2, Symbol: "TWO"}, rewards.Asset{ID: 3, Symbol: "THREE"}
+	one, third := rewards.NamedStock{ID: 1, Symbol: "ONE"}, rewards.NamedStock{ID: 3, Symbol: "THREE"}
+	other := rewards.Asset{ID: 2, Symbol: "TWO"}.Named("OLD")
 	action := func(kind rewards.ActionType, of rewards.AssetID, gives string) rewards.Action {
 		return rewards.Action{
 			AssetID: of, State: rewards.ActionHeld, Terms: rewards.Terms{Type: kind, NewSymbol: gives, OldRate: "1", NewRate: "2"},
@@ -65,6 +66,7 @@ func TestTouches(t *testing.T) {
 		"of the first":          {action("forward_split", 1, ""), true},
 		"of the second":         {action("forward_split", 2, ""), true},
 		"gives the second":      {action("stock_merger", 3, "TWO"), true},
+		"gives it as announced": {action("stock_merger", 3, "OLD"), true},
 		"gives the first":       {action("spin_off", 3, "ONE"), true},
 		"of another":            {action("forward_split", 3, ""), false},
 		"gives another":         {action("stock_merger", 3, "FOUR"), false},
@@ -77,7 +79,7 @@ func TestTouches(t *testing.T) {
 		}
 	}
 	for _, a := range []rewards.Action{action("forward_split", 1, ""), action("stock_merger", 1, "")} {
-		if a.Touches(third, rewards.Asset{}) {
+		if a.Touches(third, rewards.Asset{}.Named("OLD")) {
 			t.Errorf("a %s touches another stock", a.Type)
 		}
 	}

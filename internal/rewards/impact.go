@@ -16,11 +16,12 @@ type Impact struct {
 	Back       Ratio        // shares of the first for those of the second
 	Given      money.Shares // of the first, for another stock
 	GivenTo    money.Shares // of the second, for another stock
+	Hidden     bool         // it gives users shares of the first, for those that the house owes; the broker gives none
 }
 
 // ImpactOf returns what b does to the stocks of a, the stock and the one that a gives, which may be zero. others are
-// all shares of the stock of b. Ok is false when b does nothing to them. It fails with ErrTerms and money.ErrOverflow.
-func (a Action) ImpactOf(b Action, stock, target Asset, others money.Shares) (e Impact, ok bool, err error) {
+// those of the stock of b. Ok is false when b does nothing to them. It fails with ErrTerms and money.ErrOverflow.
+func (a Action) ImpactOf(b Action, stock, target NamedStock, others Stake) (e Impact, ok bool, err error) {
 	e = noImpact(b.ID)
 	if !b.Touches(stock, target) {
 		return e, false, nil
@@ -40,15 +41,16 @@ func (a Action) ImpactOf(b Action, stock, target Asset, others money.Shares) (e 
 		switch {
 		case errGive != nil:
 			return e, false, errGive
-		case b.NewSymbol == stock.Symbol && b.AssetID == target.ID:
+		case b.Gives(stock) && b.AssetID == target.ID:
 			e.Back = give
-		case b.NewSymbol == stock.Symbol:
-			e.Given, err = give.Of(others)
-		case b.NewSymbol != target.Symbol:
+		case b.Gives(stock):
+			e.Given, err = give.Of(others.Booked)
+			e.Hidden = e.Given == 0 && others.Owed > 0
+		case !b.Gives(target):
 		case b.AssetID == stock.ID:
 			e.Give = give
 		default:
-			e.GivenTo, err = give.Of(others)
+			e.GivenTo, err = give.Of(others.Booked)
 		}
 	}
 	return e, err == nil && (e.changesSource() || e.changesTarget()), err
@@ -56,8 +58,10 @@ func (a Action) ImpactOf(b Action, stock, target Asset, others money.Shares) (e 
 
 // ImpactsOf is ImpactOf for each number of shares of its stock that the broker may have counted for b. They are empty
 // when b does nothing to the stocks of a.
-func (a Action) ImpactsOf(b Action, stock, target Asset, counted []money.Shares) (list []Impact, err error) {
-	for _, others := range counted {
+func (a Action) ImpactsOf(
+	b Action, stock, target NamedStock, others Stake, counted []money.Shares,
+) (list []Impact, err error) {
+	for _, others.Booked = range counted {
 		e, ok, err := a.ImpactOf(b, stock, target, others)
 		if err != nil {
 			return nil, err
@@ -92,7 +96,7 @@ func noImpact(id string) Impact {
 func (e Impact) changesSource() bool { return e.Keep.Old != e.Keep.New || e.gives() }
 
 // gives reports whether it gives shares of the first stock.
-func (e Impact) gives() bool { return e.Given != 0 || e.Back.New != 0 }
+func (e Impact) gives() bool { return e.Given != 0 || e.Back.New != 0 || e.Hidden }
 
 // changesTarget reports whether it changes the second stock.
 func (e Impact) changesTarget() bool {
@@ -183,11 +187,13 @@ func (a Action) SequenceTo(id string, c Conversion, s Standing) Sequence {
 	first := a.fits(c, s, func(done []string) bool { return !after(done) })
 	second := a.fits(c, s, after)
 	matters := slices.ContainsFunc(s.Others, func(e Impact) bool {
-		return e.ID == id && (s.Source.Booked > 0 || e.gives())
+		return e.ID == id && (s.Source.Booked > 0 || s.Source.Owed > 0 || e.gives())
 	})
 	switch {
 	case first == FitNone && second == FitNone:
 		return SequenceUnknown
+	case s.InCash && first > FitNone && second > FitNone && s.hides(id):
+		return SequenceEither
 	case s.InCash && first > FitNone: // the broker counted the booked shares
 		return SequenceFirst
 	case first == second && matters, first == FitRounded && a.Unseen(s):
@@ -197,6 +203,15 @@ func (a Action) SequenceTo(id string, c Conversion, s Standing) Sequence {
 	default:
 		return SequenceFirst
 	}
+}
+
+// hides reports whether the broker counts the booked shares for an action after the other one with the id too, because
+// it pays in cash for the fraction that this one adds. Users have that fraction.
+func (s Standing) hides(id string) bool {
+	return slices.ContainsFunc(s.Others, func(e Impact) bool {
+		source, _, err := e.on(s.Source.Booked, s.Target.Booked, true)
+		return e.ID == id && err == nil && e.changesSource() && source == s.Source.Booked
+	})
 }
 
 // Unseen reports whether the broker has added nothing of what the action gives: it gave nothing, or less than one share

@@ -301,20 +301,23 @@ func (a Action) NeedsActivities(s Standing) bool {
 }
 
 // PaidInCash reports whether the broker's activities give the shares of the action's new stock for those that are
-// booked, and pay for all of them in cash: then no position shows the action.
-func (a Action) PaidInCash(list []Activity, c Conversion, booked money.Shares) bool {
+// booked, and pay in cash for all of them, or for their fraction of a share. When it paid for all, no position shows
+// the action.
+func (a Action) PaidInCash(list []Activity, c Conversion, booked money.Shares) (all, fraction bool) {
 	given, err := c.Give.Of(booked)
 	if err != nil || given <= 1 {
-		return false
+		return false, false
 	}
-	came, paid := false, false
-	for _, n := range list {
+	rest := given % money.Share
+	came := false
+	for _, n := range withoutRevoked(list) {
 		if n.Symbol == a.NewSymbol && n.Problem == "" && n.Status != ActivityCanceled && n.Date >= a.ExDate {
 			came = came || (n.Type == activitySpinOff || n.Type == activityMerger) && sameRounded(n.Qty, given)
-			paid = paid || n.Net > 0 && sameRounded(-n.Qty, given)
+			all = all || n.Net > 0 && sameRounded(-n.Qty, given)
+			fraction = fraction || n.Net > 0 && rest > 1 && sameRounded(-n.Qty, rest)
 		}
 	}
-	return came && paid
+	return came && all, came && fraction
 }
 
 // sameRounded reports whether two quantities differ by the broker's rounding at most.

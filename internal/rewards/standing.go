@@ -21,6 +21,7 @@ type Standing struct {
 	Undo      Switch // of the action itself, if it can be taken back; Number 0: none
 	Overtook  string // what to do about a later action that was applied already; "": nothing
 	InCash    bool   // the broker has booked the shares that the action gives, and paid all of them in cash
+	Fraction  bool   // the broker has booked the shares that the action gives, and paid their fraction in cash
 
 	// Others is what other actions of the same day or later do to these stocks, as far as they are due. After an
 	// outage, a jump of the clock, or when a stock has two on one day, the broker's positions show several.
@@ -30,6 +31,7 @@ type Standing struct {
 // Stake is all shares of a stock: the users' and the house's.
 type Stake struct {
 	Booked   money.Shares // in the store
+	Owed     money.Shares // by the house to users, who have these beside the booked ones
 	Theirs   money.Shares // at the broker
 	Accepted money.Shares // difference that an operator has accepted
 	Shared   bool         // another open action changes these shares too, and the position may show it
@@ -174,7 +176,7 @@ func (a Action) Begin(c Conversion, s Standing) (w Switch, err error) {
 // partOf returns what the action makes of the positions that show it together with others. A stock that no other one
 // changes is as the broker has it.
 func (a Action) partOf(c Conversion, s Standing) (source, target money.Shares, err error) {
-	whole := s.InCash || a.paysFractions(c, s)
+	whole := s.InCash || s.Fraction || a.paysFractions(c, s)
 	source, target, err = a.impact(c).on(s.Source.Booked, s.Target.Booked, whole)
 	if !s.Source.Shared && s.Source.changed() {
 		source = s.Source.Theirs
@@ -184,6 +186,13 @@ func (a Action) partOf(c Conversion, s Standing) (source, target money.Shares, e
 		target = s.Target.Theirs
 	}
 	return source, target, err
+}
+
+// FractionUnknown reports whether what the action books of the stock that it gives depends on whether the broker pays
+// in cash for fractions. The positions show others of that stock too; the broker's activities show whether it does.
+func (a Action) FractionUnknown(c Conversion, s Standing) bool {
+	given, err := c.Give.Of(s.Source.Booked)
+	return a.Type.Gives() && err == nil && given%money.Share > 1 && s.Target.Shared && !s.InCash && !s.Fraction
 }
 
 // changed reports whether the broker's position is not the store's.

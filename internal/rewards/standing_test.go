@@ -151,7 +151,7 @@ func TestARenameBesideAMerger(t *testing.T) {
 	merger.ID, merger.Type, merger.Symbol, merger.NewSymbol = "merger", rewards.ActionStockMerger, "KO", stock.Symbol
 	merger.OldRate, merger.NewRate = "2", "1"
 	a := early.NewAction(rename, stock.ID, true)
-	e, changes, err := a.ImpactOf(early.NewAction(merger, 8, true), stock, rewards.Asset{}, 8*money.Share)
+	e, changes, err := a.ImpactOf(early.NewAction(merger, 8, true), stock.Named(""), rewards.NamedStock{}, rewards.Stake{Booked: 8 * money.Share})
 	check(t, err)
 	if !changes {
 		t.Fatal("the merger changes nothing")
