@@ -139,7 +139,7 @@ func (w *Worker) planAll(ctx context.Context, live []rewards.Order, clock reward
 // endEarly notes that the step does not look at everything: it ends no alarm or standstill.
 func (w *Worker) endEarly() { w.alarms.partial, w.stands.partial = true, true }
 
-// stockStopped notes why nothing is ordered of a pool's stock, and reports whether that is so. Each cause has an alarm already.
+// stockStopped reports whether nothing is ordered of a pool's stock, and notes why. Each cause has an alarm already.
 func (w *Worker) stockStopped(p rewards.Pool, clock rewards.MarketClock) bool {
 	var cause rewards.Cause
 	var expected time.Time

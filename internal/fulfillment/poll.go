@@ -87,7 +87,8 @@ func (w *Worker) pollSent(ctx context.Context, sent []rewards.Order, clock rewar
 	}
 	if n := len(alone); n > 0 && !errors.Is(errors.Join(errs...), rewards.ErrLostLease) {
 		w.polls.alone = (w.polls.alone + 1) % n
-		errs = append(errs, w.advance(ctx, alone[w.polls.alone], rewards.Evidence{Source: rewards.NotInList, Clock: clock}))
+		e := rewards.Evidence{Source: rewards.NotInList, Clock: clock}
+		errs = append(errs, w.advance(ctx, alone[w.polls.alone], e))
 	}
 	return errors.Join(errs...)
 }
