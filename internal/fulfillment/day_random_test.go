@@ -101,6 +101,7 @@ func TestActionsOfDays(t *testing.T) {
 		"the same in an outage":              {"outage", [3]int64{298, 413, 241}, []deed{reverse(ko, 8), spinOff(ko, aapl, 8), split(aapl, 1, 2)}},
 		"two mergers and a dividend":         {"auto", [3]int64{712, 300, 561}, []deed{merger(aapl, xyz, 2, 1), dividend(xyz, 22), merger(xyz, ko, 1, 1)}},
 		"a spin-off, merger and dividend":    {"restart", [3]int64{5801, 5375, 2241}, []deed{spinOff(ko, aapl, 9), merger(aapl, xyz, 2, 1), dividend(xyz, 21)}},
+		"no position has the new symbol":     {"outage", [3]int64{656, 593, 323}, []deed{merger(xyz, ko, 4, 3), reverse(ko, 3), renaming(ko, 5)}},
 		"a merger after two held ones":       {"auto", [3]int64{698, 299, 723}, []deed{split(aapl, 1, 5), spinOff(aapl, xyz, 4), merger(xyz, aapl, 3, 1)}},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -110,6 +111,56 @@ func TestActionsOfDays(t *testing.T) {
 			})
 		})
 	}
+}
+
+// Days whose order the broker's positions show: nobody is needed.
+func TestClearActionsOfDays(t *testing.T) {
+	t.Parallel()
+	const aapl, ko, xyz = 0, 1, 2
+	for name, c := range map[string]struct {
+		lieu    bool
+		dollars [3]int64
+		deeds   []deed
+	}{
+		"what is given depends on a merger": {false, [3]int64{751, 286, 304}, []deed{
+			{kind: "stock_merger", source: ko, target: xyz, old: 3, new: 2},
+			{kind: "stock_merger", source: xyz, target: aapl, old: 1, new: 1},
+			{kind: "stock_dividend", source: aapl, old: 20, new: 21},
+		}},
+		"fractions of two splits in cash": {true, [3]int64{4256, 5007, 7715}, []deed{
+			{kind: "forward_split", source: xyz, old: 2, new: 4},
+			{kind: "stock_dividend", source: xyz, old: 20, new: 22},
+		}},
+		"fractions of a merger in cash": {true, [3]int64{667, 320, 492}, []deed{
+			{kind: "forward_split", source: xyz, old: 1, new: 2},
+			{kind: "stock_merger", source: aapl, target: xyz, old: 1, new: 2},
+		}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			inDay(t, "auto", func(w *world) {
+				r := rand.New(rand.NewPCG(1, 1))
+				if newDay(w, dayCase{"auto", c.lieu, len(c.deeds)}, r, [][]int64{c.dollars[:]}, c.deeds).live() {
+					w.t.Error("an action is held")
+				}
+			})
+		})
+	}
+}
+
+// The broker pays in cash for a gift of less than one share, and its activities do not show that. The house owes it.
+func TestAGiftInCashWithoutActivities(t *testing.T) {
+	t.Parallel()
+	const aapl, xyz = 0, 2
+	inDay(t, "review", func(w *world) {
+		deeds := []deed{
+			{kind: "spin_off", source: aapl, target: xyz, old: 6, new: 1}, {kind: "reverse_split", source: aapl, old: 4, new: 1},
+		}
+		r := rand.New(rand.NewPCG(1, 1))
+		d := newDay(w, dayCase{"review", true, len(deeds)}, r, [][]int64{{530, 355, 506}}, deeds)
+		w.faulty(ofActivities, says(200, `[]`))
+		d.live()
+	})
 }
 
 // day is one day of the model.

@@ -64,8 +64,8 @@ func (a Action) MayShow(now time.Time) bool {
 	return open && a.Type.Known() && a.Type != ActionCashDividend && a.Due(now)
 }
 
-// NamedStock is a stock of the catalog with its symbol, and with the one by which an action names it: the stock may have
-// been renamed since.
+// NamedStock is a stock of the catalog with its symbol, and the one by which an action names it: the stock may have been
+// renamed since.
 type NamedStock struct {
 	ID            AssetID
 	Symbol, Named string

@@ -4,6 +4,7 @@ import (
 	"testing"
 	"time"
 
+	"stockrewards/internal/money"
 	"stockrewards/internal/rewards"
 )
 
@@ -81,6 +82,32 @@ func TestTouches(t *testing.T) {
 	for _, a := range []rewards.Action{action("forward_split", 1, ""), action("stock_merger", 1, "")} {
 		if a.Touches(third, rewards.Asset{}.Named("OLD")) {
 			t.Errorf("a %s touches another stock", a.Type)
+		}
+	}
+}
+
+// The broker has no share of a stock left, and paid for the fraction in cash. Users have it: for them the order of two
+// actions matters, although it changes no position.
+func TestTheOrderOfActionsOfOwedShares(t *testing.T) {
+	t.Parallel()
+	early, _ := stages(t)
+	spinOff, dividend := fourToOne(), fourToOne()
+	spinOff.Type, spinOff.NewSymbol, spinOff.OldRate, spinOff.NewRate = rewards.ActionSpinOff, "KO", "2", "1"
+	dividend.ID, dividend.Type, dividend.Rate = "dividend", rewards.ActionStockDividend, "0.1"
+	a, b := early.NewAction(spinOff, 7, true), early.NewAction(dividend, 7, true)
+	c, err := a.Conversion(8, rewards.Fraction{})
+	check(t, err)
+	e, changes, err := a.ImpactOf(b, rewards.NamedStock{ID: 7}, rewards.NamedStock{ID: 8}, rewards.Stake{})
+	check(t, err)
+	if !changes {
+		t.Fatal("the dividend changes nothing")
+	}
+	for owed, want := range map[money.Shares]rewards.Sequence{
+		0: rewards.SequenceFirst, money.Share / 2: rewards.SequenceEither,
+	} {
+		s := rewards.Standing{Source: rewards.Stake{Owed: owed}, Others: []rewards.Impact{e}}
+		if got := a.SequenceTo(b.ID, c, s); got != want {
+			t.Errorf("with %s owed shares: %d, want %d", owed, got, want)
 		}
 	}
 }
