@@ -1,10 +1,7 @@
 package audit_test
 
-// Parts of the damages.
-const (
-	placeOfAnn = `(SELECT place FROM all_members WHERE reward_id = @ann-aapl)`
-	ofAnn      = ` WHERE place = ` + placeOfAnn
-)
+// placeOfAnn is a part of the damages.
+const placeOfAnn = `(SELECT place FROM all_members WHERE reward_id = @ann-aapl)`
 
 // Parts of the damages of lots.
 const (

@@ -252,14 +252,14 @@ func (d *differ) newEndpoint(app string, e Endpoint) {
 		c.What = "events: " + e.Types.String()
 	}
 	if e.Enabled != nil && !*e.Enabled {
-		c.Endpoint.DisableFor(SaidByFile)
+		c.Endpoint.DisableFor(saidByFile)
 		c.What += ", disabled"
 	}
 	d.changes = append(d.changes, c)
 }
 
-// SaidByFile is the reason of an endpoint that a file says is not enabled.
-const SaidByFile = "the configuration file says so"
+// saidByFile is the reason of an endpoint that a file says is not enabled.
+const saidByFile = "the configuration file says so"
 
 // endpoint compares an endpoint with the stored one.
 func (d *differ) endpoint(app string, e Endpoint, was rewards.WebhookEndpoint) {
@@ -282,7 +282,7 @@ func (d *differ) endpoint(app string, e Endpoint, was rewards.WebhookEndpoint) {
 	pruned.DisableFor(NotInFile)
 	switch enabled := was.Disabled == ""; {
 	case enabled && e.Enabled != nil && !*e.Enabled:
-		c.Disable, c.What = SaidByFile, "enabled -> disabled"
+		c.Disable, c.What = saidByFile, "enabled -> disabled"
 	case !enabled && (e.Enabled != nil && *e.Enabled || e.Enabled == nil && was.Disabled == pruned.Disabled):
 		c.Enable, c.What = true, "disabled -> enabled"
 	default:

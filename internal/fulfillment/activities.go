@@ -213,16 +213,14 @@ func (w *Worker) askActivities(ctx context.Context) (page []rewards.Activity, ne
 // basisPart is the part of the cost basis that a spin-off moves, by the prices that the broker's
 // activities name, or else by the first trades on the ex-date. It adds what is missing, and the price after it.
 // Positions and activities are read one after the other, so trades count only when the activities cover the positions.
-func (w *Worker) basisPart(
-	a rewards.Action, target rewards.Asset, p *prepared,
-) (part rewards.Fraction, err error) {
+func (w *Worker) basisPart(a rewards.Action, p *prepared) (part rewards.Fraction, err error) {
 	source, given := a.SpinOffPrices(p.activities, p.symbols...)
 	covered := w.actions.activities.covers(a.ID, p.standing, w.now())
 	if (source == 0 || given == 0) && (covered || !a.NeedsActivities(p.standing)) {
 		open := a.ExDate.Open()
 		var tradedAt time.Time
 		source, tradedAt = w.market.FirstTrade(a.AssetID, open)
-		given, _ = w.market.FirstTrade(target.ID, open)
+		given, _ = w.market.FirstTrade(p.target.ID, open)
 		for _, later := range p.others {
 			source = a.PriceBefore(later, source, tradedAt, p.standing.Undone)
 		}

@@ -21,13 +21,13 @@ func (w *Worker) later(a rewards.Action, clock rewards.MarketClock) (list []rewa
 
 // impacts lists what other due actions of the same day as a or later do to its stocks.
 func (w *Worker) impacts(
-	ctx context.Context, a rewards.Action, stock, target rewards.Asset, at stakes, clock rewards.MarketClock,
+	ctx context.Context, a rewards.Action, at judging, p prepared,
 ) (list []rewards.Impact, err error) {
 	for _, b := range w.actions.open {
-		if b.ID == a.ID || b.ExDate < a.ExDate || !w.due(b, clock) {
+		if b.ID == a.ID || b.ExDate < a.ExDate || !w.due(b, at.clock) {
 			continue
 		}
-		more, err := w.impactsOf(ctx, a, b, stock, target, at, clock)
+		more, err := w.impactsOf(ctx, a, b, at, p)
 		if err != nil {
 			return nil, err
 		}
@@ -38,11 +38,11 @@ func (w *Worker) impacts(
 
 // impactsOf lists what another action may do to the stocks of a. What it gives may depend on others of its day.
 func (w *Worker) impactsOf(
-	ctx context.Context, a, b rewards.Action, stock, target rewards.Asset, at stakes, clock rewards.MarketClock,
+	ctx context.Context, a, b rewards.Action, at judging, p prepared,
 ) ([]rewards.Impact, error) {
-	others, one, other := at.stake(b.AssetID, 0), stock.Named(a.Symbol), target.Named(a.NewSymbol)
+	others, one, other := at.stake(b.AssetID, 0), p.stock.Named(a.Symbol), p.target.Named(a.NewSymbol)
 	counted := []money.Shares{others.Booked}
-	if b.AssetID != stock.ID && b.AssetID != target.ID && b.Touches(one, other) {
+	if b.AssetID != p.stock.ID && b.AssetID != p.target.ID && b.Touches(one, other) {
 		asset, err := w.stock(ctx, b.AssetID)
 		if err != nil {
 			return nil, err
@@ -50,7 +50,7 @@ func (w *Worker) impactsOf(
 		giving := asset.Named(b.Symbol)
 		var by []rewards.Impact
 		for _, c := range w.actions.open {
-			if c.ID == a.ID || c.ID == b.ID || c.ExDate != b.ExDate || !c.MayShow(clock.Now) || !c.Changes(giving) {
+			if c.ID == a.ID || c.ID == b.ID || c.ExDate != b.ExDate || !c.MayShow(at.clock.Now) || !c.Changes(giving) {
 				continue
 			}
 			e, found, err := b.ImpactOf(c, giving, rewards.NamedStock{}, at.stake(c.AssetID, 0))
@@ -133,22 +133,19 @@ func (w *Worker) addOthers(ctx context.Context, a rewards.Action, p *prepared) (
 }
 
 // addOpen adds that another open action changes the stocks, or that an undo of one is not over.
-func (w *Worker) addOpen(a rewards.Action, stock, target rewards.Asset, p *prepared, clock rewards.MarketClock) {
+func (w *Worker) addOpen(a rewards.Action, at judging, p *prepared) {
 	for _, b := range w.actions.open {
 		p.standing.Undone = p.standing.Undone || b.AssetID == a.AssetID && b.DoubtsUndo()
-		if b.ID != a.ID && b.MayShow(clock.Now) {
-			p.standing.Source.Shared = p.standing.Source.Shared || b.Changes(stock.Named(a.Symbol))
-			p.standing.Target.Shared = p.standing.Target.Shared || b.Changes(target.Named(a.NewSymbol))
+		if b.ID != a.ID && b.MayShow(at.clock.Now) {
+			p.standing.Source.Shared = p.standing.Source.Shared || b.Changes(p.stock.Named(a.Symbol))
+			p.standing.Target.Shared = p.standing.Target.Shared || b.Changes(p.target.Named(a.NewSymbol))
 		}
 	}
 }
 
 // addOrder adds that another action of the stocks may have to come first, or was applied before this one although the
 // broker did it after. The broker's positions are not what this one makes.
-func (w *Worker) addOrder(
-	ctx context.Context, a rewards.Action, at stakes, stock, target rewards.Asset, p *prepared,
-	clock rewards.MarketClock,
-) error {
+func (w *Worker) addOrder(ctx context.Context, a rewards.Action, at judging, p *prepared) error {
 	redone := p.standing.Undo.Number > 0
 	if by, found := a.Misplaced(p.others); found && p.standing.Overtook == "" && !p.standing.Shared() && !redone {
 		switches, err := w.store.Switches(ctx, by.ID)
@@ -156,17 +153,17 @@ func (w *Worker) addOrder(
 			return err
 		}
 		last := switches[len(switches)-1]
-		one, other := stock.Named(a.Symbol), target.Named(a.NewSymbol)
+		one, other := p.stock.Named(a.Symbol), p.target.Named(a.NewSymbol)
 		e, _, err := a.ImpactOf(by, one, other, rewards.Stake{Booked: last.Booked})
 		if err == nil && a.Precedes(last, e, p.conversion, p.standing) {
 			p.standing.Overtook = by.Preceded()
 		}
 	}
 	for _, b := range w.actions.open {
-		if b.AssetID == a.AssetID || b.ExDate > a.ExDate || !b.MayShow(clock.Now) {
+		if b.AssetID == a.AssetID || b.ExDate > a.ExDate || !b.MayShow(at.clock.Now) {
 			continue
 		}
-		impacts, err := w.impactsOf(ctx, a, b, stock, target, at, clock)
+		impacts, err := w.impactsOf(ctx, a, b, at, *p)
 		if err != nil && !errors.Is(err, rewards.ErrTerms) {
 			return err
 		}
@@ -180,8 +177,7 @@ func (w *Worker) addOrder(
 // before returns another open action of the day, and whether the broker did a before it. SequenceUnknown says that none
 // may come before a.
 func (w *Worker) before(
-	ctx context.Context, a rewards.Action, p prepared, judgment rewards.Judgment,
-	at stakes, live []rewards.Order, clock rewards.MarketClock,
+	ctx context.Context, a rewards.Action, at judging, p prepared, judgment rewards.Judgment,
 ) (rewards.Action, rewards.Sequence, error) {
 	gone := judgment == rewards.JudgeWait && p.standing.Renaming && p.standing.Vanished()
 	judged := judgment == rewards.JudgeApply || judgment == rewards.JudgeDiffer || gone
@@ -191,22 +187,22 @@ func (w *Worker) before(
 		}
 		counts := a.CountsSharesOf(b) || b.CountsSharesOf(a)
 		switch {
-		case (counts || b.AssetID == a.AssetID) && w.due(b, clock) && a.ApprovedAfter(b):
+		case (counts || b.AssetID == a.AssetID) && w.due(b, at.clock) && a.ApprovedAfter(b):
 			return b, rewards.SequenceSecond, nil
-		case gone && b.AssetID == a.AssetID && b.Undecided(clock.Now): // no position has the new symbol
+		case gone && b.AssetID == a.AssetID && b.Undecided(at.clock.Now): // no position has the new symbol
 			return b, rewards.SequenceSecond, nil
 		case gone:
 			continue
 		case !a.ApprovedAt.IsZero():
 			continue
 		case a.Unordered() && b.Unordered(): // the positions may show their order meanwhile
-		case counts && judgment == rewards.JudgeApply && b.Undecided(clock.Now):
+		case counts && judgment == rewards.JudgeApply && b.Undecided(at.clock.Now):
 			return b, rewards.SequenceEither, nil
 		}
-		if !counts && b.AssetID != a.AssetID || !w.due(b, clock) {
+		if !counts && b.AssetID != a.AssetID || !w.due(b, at.clock) {
 			continue
 		}
-		other, err := w.prepare(ctx, b, at, live, clock)
+		other, err := w.prepare(ctx, b, at)
 		switch {
 		case errors.Is(err, rewards.ErrTerms):
 			continue

@@ -24,7 +24,7 @@ func (w *Worker) judgeBesideConflicts(ctx context.Context, live []rewards.Order,
 	if err := w.subtractMissing(ctx, theirs); err != nil {
 		return err
 	}
-	return w.judgeActions(ctx, newStakes(booked, theirs, w.actions.shortages), live, clock)
+	return w.judgeActions(ctx, judging{newStakes(booked, theirs, w.actions.shortages), live, clock})
 }
 
 // subtractMissing takes from positions what orders bought beyond what is booked of them, unless an operator knows of

@@ -29,18 +29,16 @@ func (w *Worker) due(a rewards.Action, clock rewards.MarketClock) bool {
 
 // judgeActions applies the due actions that the broker's positions confirm, in the order of their
 // ex-dates. One is applied at a time: the next one waits for its sweep.
-func (w *Worker) judgeActions(
-	ctx context.Context, at stakes, live []rewards.Order, clock rewards.MarketClock,
-) error {
+func (w *Worker) judgeActions(ctx context.Context, at judging) error {
 	var errs []error
 	var giving []rewards.Action // for which those of later days wait
 	for _, a := range w.actions.open {
-		due, differs := w.due(a, clock), a.Differs() && w.conflicts == 0
+		due, differs := w.due(a, at.clock), a.Differs() && w.conflicts == 0
 		if !due && !differs || w.actions.sweep.Number > 0 || slices.ContainsFunc(giving, a.Behind) {
 			continue
 		}
 		w.heartbeat()
-		err := w.judgeAction(ctx, a, at, live, clock)
+		err := w.judgeAction(ctx, a, at)
 		if due && !a.Unordered() && a.Type.Gives() {
 			giving = append(giving, a)
 		}
@@ -55,11 +53,9 @@ func (w *Worker) judgeActions(
 }
 
 // judgeAction judges an action.
-func (w *Worker) judgeAction(
-	ctx context.Context, a rewards.Action, at stakes, live []rewards.Order, clock rewards.MarketClock,
-) error {
-	o := rewards.Observation{Now: clock.Now, SeenAt: w.now()}
-	p, err := w.prepare(ctx, a, at, live, clock)
+func (w *Worker) judgeAction(ctx context.Context, a rewards.Action, at judging) error {
+	o := rewards.Observation{Now: at.clock.Now, SeenAt: w.now()}
+	p, err := w.prepare(ctx, a, at)
 	if w.conflicts > 0 { // only what the positions confirm: the missing orders may explain the rest
 		return w.applyConfirmed(ctx, a, p, o, err)
 	}
@@ -80,7 +76,7 @@ func (w *Worker) judgeAction(
 		!w.actions.activities.covers(a.ID, p.standing, o.SeenAt) {
 		return nil
 	}
-	switch b, sequence, err := w.before(ctx, a, p, judgment, at, live, clock); {
+	switch b, sequence, err := w.before(ctx, a, at, p, judgment); {
 	case err != nil:
 		return err
 	case sequence == rewards.SequenceSecond && b.Undecided(o.Now) && !a.Undecided(o.Now):
@@ -142,6 +138,8 @@ func (w *Worker) decide(
 
 // prepared is what is known of a due action.
 type prepared struct {
+	stock      rewards.Asset // of the action
+	target     rewards.Asset // that the action gives; the zero value if it gives none
 	conversion rewards.Conversion
 	standing   rewards.Standing
 	renaming   rewards.Renaming
@@ -152,79 +150,53 @@ type prepared struct {
 	symbols    []string           // of the stock of such an action, also at the broker
 }
 
-// rename adds the symbol that the action gives its stock, and returns the broker's position in it.
-func (p *prepared) rename(
-	a rewards.Action, at stakes, theirs rewards.Position, later []rewards.Action,
-) rewards.Position {
-	renamed, found := at.bySymbol[a.NewSymbol]
-	ended := theirs.Qty == 0 && slices.ContainsFunc(later, rewards.Action.Ends)
-	if p.standing.Renaming = !found && at.booked[a.AssetID].Quantity > 0 && !ended; found {
-		theirs = renamed
-	}
-	p.renaming = rewards.Renaming{Symbol: a.NewSymbol, BrokerID: renamed.AssetID}
-	return theirs
-}
-
 // prepare collects what the broker and the store have of the action's stocks.
-func (w *Worker) prepare(
-	ctx context.Context, a rewards.Action, at stakes, live []rewards.Order, clock rewards.MarketClock,
-) (p prepared, err error) {
+func (w *Worker) prepare(ctx context.Context, a rewards.Action, at judging) (p prepared, err error) {
 	if err := a.CheckNewSymbol(); err != nil {
 		return p, err
 	}
-	source := at.booked[a.AssetID]
-	stock, err := w.stock(ctx, a.AssetID)
-	if err != nil {
+	if p.stock, err = w.stock(ctx, a.AssetID); err != nil {
 		return p, err
 	}
-	theirs, later := at.position(stock.BrokerID, stock.Symbol), w.later(a, clock)
-	p.standing = rewards.Standing{Now: clock.Now, Review: w.cfg.ReviewActions}
-	if a.Renames() && stock.Symbol != a.NewSymbol {
-		theirs = p.rename(a, at, theirs, later)
-	}
-	theirs = at.renamed(theirs, later)
-	p.standing.Source = at.stake(a.AssetID, theirs.Qty)
-	var target rewards.Asset
+	later := w.later(a, at.clock)
+	p.standing = rewards.Standing{Now: at.clock.Now, Review: w.cfg.ReviewActions}
+	at.addSource(a, later, &p)
 	if a.Type.Gives() {
-		if target, err = w.target(ctx, a, at, &p, clock); err != nil {
+		if err := w.addTarget(ctx, a, at, &p); err != nil {
 			return p, err
 		}
-		p.symbols = symbolsOf(stock, later)
+		p.symbols = symbolsOf(p.stock, later)
 		names := slices.Concat(p.symbols, []string{a.Symbol, a.NewSymbol})
 		if p.activities, err = w.store.ActivitiesOf(ctx, a.ExDate, names...); err != nil {
 			return p, err
 		}
 	}
-	if p.standing.Others, err = w.impacts(ctx, a, stock, target, at, clock); err != nil {
+	if p.standing.Others, err = w.impacts(ctx, a, at, p); err != nil {
 		return p, err
 	}
-	w.addOpen(a, stock, target, &p, clock)
+	w.addOpen(a, at, &p)
 	var after string
 	if !a.ApprovedAt.IsZero() { // maybe again
 		if p.standing.Undo, after, err = w.store.LastUndo(ctx, a.ID); err != nil {
 			return p, err
 		}
 	}
-	for _, o := range live {
-		if o.MayHaveBought() && (o.AssetID == a.AssetID || o.AssetID == target.ID) {
-			p.standing.LiveOrder = o.ClientOrderID
-		}
-	}
+	p.standing.LiveOrder = at.buying(a.AssetID, p.target.ID).ClientOrderID
 	if err := w.addOthers(ctx, a, &p); err != nil {
 		return p, err
 	}
 	var part rewards.Fraction
 	if a.Type == rewards.ActionSpinOff {
-		if part, err = w.basisPart(a, target, &p); err != nil {
+		if part, err = w.basisPart(a, &p); err != nil {
 			return p, err
 		}
 	}
-	p.conversion, err = a.Conversion(target.ID, part)
+	p.conversion, err = a.Conversion(p.target.ID, part)
 	if err == nil {
-		p.standing.InCash, p.standing.Fraction = a.PaidInCash(p.activities, p.conversion, source.Quantity)
+		p.standing.InCash, p.standing.Fraction = a.PaidInCash(p.activities, p.conversion, p.standing.Source.Booked)
 	}
 	if err == nil && a.Apart(p.conversion, p.standing) {
-		if err := w.addOrder(ctx, a, at, stock, target, &p, clock); err != nil {
+		if err := w.addOrder(ctx, a, at, &p); err != nil {
 			return p, err
 		}
 	}
@@ -234,28 +206,41 @@ func (w *Worker) prepare(
 	return p, err
 }
 
-// target is the stock that the action gives.
-func (w *Worker) target(
-	ctx context.Context, a rewards.Action, at stakes, p *prepared, clock rewards.MarketClock,
-) (rewards.Asset, error) {
+// addSource adds what is booked of the action's stock, and the broker's position, which may have the symbol of this
+// action or of a later one already.
+func (at judging) addSource(a rewards.Action, later []rewards.Action, p *prepared) {
+	theirs := at.position(p.stock.BrokerID, p.stock.Symbol)
+	if a.Renames() && p.stock.Symbol != a.NewSymbol {
+		renamed, found := at.bySymbol[a.NewSymbol]
+		ended := theirs.Qty == 0 && slices.ContainsFunc(later, rewards.Action.Ends)
+		if p.standing.Renaming = !found && at.booked[a.AssetID].Quantity > 0 && !ended; found {
+			theirs = renamed
+		}
+		p.renaming = rewards.Renaming{Symbol: a.NewSymbol, BrokerID: renamed.AssetID}
+	}
+	p.standing.Source = at.stake(a.AssetID, at.renamed(theirs, later).Qty)
+}
+
+// addTarget adds the stock that the action gives.
+func (w *Worker) addTarget(ctx context.Context, a rewards.Action, at judging, p *prepared) error {
 	position := at.bySymbol[a.NewSymbol]
-	target, err := w.renamedTarget(ctx, a, at)
+	target, err := w.renamedTarget(ctx, a, at.stakes)
 	if err == nil && target.ID == 0 {
 		target, err = w.store.EnsureAsset(ctx, w.lease, a.NewSymbol, position.AssetID)
 	}
 	if err != nil {
-		return target, err
+		return err
 	}
 	other := position.AssetID != "" && target.BrokerID != "" && target.BrokerID != position.AssetID
 	if target.ID == a.AssetID || other {
-		return target, rewards.ErrOtherStock(a.NewSymbol)
+		return rewards.ErrOtherStock(a.NewSymbol)
 	}
 	renaming := slices.DeleteFunc(slices.Clone(w.actions.open), func(b rewards.Action) bool {
-		return b.AssetID != target.ID || !b.MayShow(clock.Now)
+		return b.AssetID != target.ID || !b.MayShow(at.clock.Now)
 	})
 	theirs := at.renamed(at.position(target.BrokerID, target.Symbol), renaming)
-	p.standing.Target = at.stake(target.ID, theirs.Qty)
-	return target, nil
+	p.target, p.standing.Target = target, at.stake(target.ID, theirs.Qty)
+	return nil
 }
 
 // twice reports whether a comparison finds the same about an action as the one before: the broker may

@@ -99,13 +99,13 @@ func (w *Worker) planAll(ctx context.Context, live []rewards.Order, clock reward
 	wait, booked, newest := idleWait, w.now(), w.newest
 	fresh := began.Add(max(bookEvery, rereadAfter*booked.Sub(began)))
 	var errs []error
-	pass := w.turns.Pass(pools)
-	for p, more := pass.Next(); more; p, more = pass.Next() {
+	for p := range w.turns.Pass(pools) {
 		w.heartbeat()
 		errs = append(errs, w.bookOn(ctx))
 		if w.now().Sub(booked) > bookEvery {
 			if w.newest > newest && w.now().After(fresh) {
-				w.alarms.partial, w.stands.partial, wait = true, true, nudgeWait
+				w.endEarly()
+				wait = nudgeWait
 				break
 			}
 			err := w.bookMeanwhile(ctx)
@@ -115,24 +115,14 @@ func (w *Worker) planAll(ctx context.Context, live []rewards.Order, clock reward
 			errs, booked = append(errs, err), w.now()
 		}
 		if clock, err = w.opened(ctx); err != nil || !clock.Open {
-			w.alarms.partial, w.stands.partial = true, true
+			w.endEarly()
 			return idleWait, errors.Join(append(errs, err)...)
 		}
-		switch {
-		case p.Asset.Doubt.Exists():
-			w.stands.stop(p.Asset.ID, rewards.CauseDoubt, time.Time{})
-			continue // the doubt, the quarantined order and the one that waits for a price have their alarms
-		case p.Blocked:
-			w.stands.stop(p.Asset.ID, rewards.CauseQuarantine, time.Time{})
+		if w.stockStopped(p, clock) {
 			continue
-		case w.awaitsPrice(p.Asset.ID):
-			w.stands.stop(p.Asset.ID, rewards.CauseQuarantine, w.decidedBy(p.Asset.ID, clock))
-			continue
-		case p.Asset.Hold.InForce(clock.FilledUntil()), w.actions.suspects(p.Asset.ID), w.actions.sweeps(p.Asset.ID):
-			w.stands.stop(p.Asset.ID, rewards.CauseAction, time.Time{})
-			continue // so has the corporate action
-		case !w.ready():
-			w.alarms.partial, w.stands.partial = true, true
+		}
+		if !w.ready() {
+			w.endEarly()
 			return nudgeWait, errors.Join(errs...)
 		}
 		due, err := w.planOne(ctx, p, clock)
@@ -144,6 +134,29 @@ func (w *Worker) planAll(ctx context.Context, live []rewards.Order, clock reward
 	}
 	errs = append(errs, w.planHouse(ctx, pools, live, clock))
 	return wait, errors.Join(errs...)
+}
+
+// endEarly notes that the step does not look at everything: it ends no alarm or standstill.
+func (w *Worker) endEarly() { w.alarms.partial, w.stands.partial = true, true }
+
+// stockStopped reports whether nothing is ordered of a pool's stock, and notes why. Each cause has an alarm already.
+func (w *Worker) stockStopped(p rewards.Pool, clock rewards.MarketClock) bool {
+	var cause rewards.Cause
+	var expected time.Time
+	switch id := p.Asset.ID; {
+	case p.Asset.Doubt.Exists():
+		cause = rewards.CauseDoubt
+	case p.Blocked:
+		cause = rewards.CauseQuarantine
+	case w.awaitsPrice(id):
+		cause, expected = rewards.CauseQuarantine, w.decidedBy(id, clock)
+	case p.Asset.Hold.InForce(clock.FilledUntil()), w.actions.suspects(id), w.actions.sweeps(id):
+		cause = rewards.CauseAction
+	default:
+		return false
+	}
+	w.stands.stop(p.Asset.ID, cause, expected)
+	return true
 }
 
 // bookMeanwhile books what was filled since the step began.

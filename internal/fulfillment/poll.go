@@ -17,6 +17,13 @@ const (
 	pollSlack = time.Minute
 )
 
+// polling is what the leader knows of its polls of open orders.
+type polling struct {
+	next   time.Time // ours, of the next one
+	failed string    // why the last one failed; "" when it succeeded
+	alone  int       // turn of the orders that are looked up one by one
+}
+
 // poll books the orders that an operator resolved and, when it is due, reads the sent ones at
 // the broker. It returns the time until the next poll.
 func (w *Worker) poll(ctx context.Context, live []rewards.Order) (time.Duration, error) {
@@ -43,9 +50,9 @@ func (w *Worker) poll(ctx context.Context, live []rewards.Order) (time.Duration,
 	if len(sent) == 0 {
 		return idleWait, errors.Join(errs...)
 	}
-	if wait := w.nextPoll.Sub(w.now()); wait > 0 && wait <= closedPoll {
-		if w.unpolled != "" {
-			w.alarms.raise(rewards.AlarmOrdersUnknown, w.unpolled)
+	if wait := w.polls.next.Sub(w.now()); wait > 0 && wait <= closedPoll {
+		if w.polls.failed != "" {
+			w.alarms.raise(rewards.AlarmOrdersUnknown, w.polls.failed)
 		}
 		return wait, errors.Join(errs...)
 	}
@@ -55,14 +62,14 @@ func (w *Worker) poll(ctx context.Context, live []rewards.Order) (time.Duration,
 		err = w.pollSent(ctx, sent, clock)
 		errs = append(errs, w.bookEnds(ctx))
 	}
-	if w.unpolled = ""; err != nil && !errors.Is(err, rewards.ErrLostLease) {
-		w.unpolled = "cannot read the open orders: " + err.Error()
-		w.alarms.raise(rewards.AlarmOrdersUnknown, w.unpolled)
+	if w.polls.failed = ""; err != nil && !errors.Is(err, rewards.ErrLostLease) {
+		w.polls.failed = "cannot read the open orders: " + err.Error()
+		w.alarms.raise(rewards.AlarmOrdersUnknown, w.polls.failed)
 	}
 	if !clock.Open {
 		pause = max(pause, closedPoll)
 	}
-	w.nextPoll = w.now().Add(pause)
+	w.polls.next = w.now().Add(pause)
 	return pause, errors.Join(append(errs, err)...)
 }
 
@@ -79,8 +86,9 @@ func (w *Worker) pollSent(ctx context.Context, sent []rewards.Order, clock rewar
 		errs = append(errs, w.pollListed(ctx, listed, clock))
 	}
 	if n := len(alone); n > 0 && !errors.Is(errors.Join(errs...), rewards.ErrLostLease) {
-		w.turn = (w.turn + 1) % n
-		errs = append(errs, w.advance(ctx, alone[w.turn], rewards.Evidence{Source: rewards.NotInList, Clock: clock}))
+		w.polls.alone = (w.polls.alone + 1) % n
+		e := rewards.Evidence{Source: rewards.NotInList, Clock: clock}
+		errs = append(errs, w.advance(ctx, alone[w.polls.alone], e))
 	}
 	return errors.Join(errs...)
 }

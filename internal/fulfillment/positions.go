@@ -25,7 +25,7 @@ const (
 // positionWatch is what the leader knows of the broker's positions.
 type positionWatch struct {
 	next     time.Time // ours, of the next comparison
-	turn     time.Time // the market's next turn at the last one: a turn makes the next one due
+	change   time.Time // the market's next change at the last one: a change makes the next one due
 	since    time.Time // ours, since when reading them fails
 	trouble  string
 	suspects map[rewards.AssetID]int // comparisons in a row
@@ -39,7 +39,7 @@ type finding struct {
 }
 
 // comparePositions compares the broker's positions with the booked quantities when it is due:
-// every minute, and at the market's turns. A stock whose position looks like a split is not
+// every minute, and when the market opens or closes. A stock whose position looks like a split is not
 // ordered from the first comparison on, and is held from the second.
 func (w *Worker) comparePositions(ctx context.Context, live []rewards.Order, clock rewards.MarketClock) error {
 	p, now := &w.actions.positions, w.now()
@@ -55,10 +55,10 @@ func (w *Worker) comparePositions(ctx context.Context, live []rewards.Order, clo
 		return nil
 	}
 	wait := p.next.Sub(now)
-	if wait > 0 && wait <= every && p.turn.Equal(clock.NextChange()) {
+	if wait > 0 && wait <= every && p.change.Equal(clock.NextChange()) {
 		return nil
 	}
-	p.next, p.turn = now.Add(every), clock.NextChange()
+	p.next, p.change = now.Add(every), clock.NextChange()
 	if w.conflicts > 0 { // orders are missing in our books, and nothing is ordered anyway
 		p.next, p.suspects = now.Add(positionsSoon), nil
 		return w.judgeBesideConflicts(ctx, live, clock)
@@ -77,7 +77,8 @@ func (w *Worker) comparePositions(ctx context.Context, live []rewards.Order, clo
 	}
 	p.trouble = ""
 	err = w.judgePositions(ctx, settledOnly(booked, live), theirs, clock)
-	return errors.Join(err, w.judgeActions(ctx, newStakes(booked, theirs, w.actions.shortages), live, clock))
+	stakes := newStakes(booked, theirs, w.actions.shortages)
+	return errors.Join(err, w.judgeActions(ctx, judging{stakes, live, clock}))
 }
 
 // newlyDoubted reports whether an action is that of a position, and new.

@@ -57,3 +57,21 @@ func (s stakes) renamed(theirs rewards.Position, by []rewards.Action) rewards.Po
 	}
 	return theirs
 }
+
+// judging is a comparison in which due actions are judged.
+type judging struct {
+	stakes
+
+	live  []rewards.Order
+	clock rewards.MarketClock
+}
+
+// buying returns the last live order of two stocks that the broker may have bought for; the zero value without one.
+func (at judging) buying(stock, target rewards.AssetID) (last rewards.Order) {
+	for _, o := range at.live {
+		if o.MayHaveBought() && (o.AssetID == stock || o.AssetID == target) {
+			last = o
+		}
+	}
+	return last
+}

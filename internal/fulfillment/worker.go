@@ -46,12 +46,10 @@ type Worker struct {
 
 	lease          rewards.Lease
 	takeovers      takeovers
-	nextPoll       time.Time
+	polls          polling
 	clockErr       error     // why the broker's clock could not be read in this step; nil when it could
 	nextPrices     time.Time // when a step may read the prices again
-	unpolled       string    // why the last poll of open orders failed; "" when it succeeded
 	newest         int64     // number of the newest order that this process has seen
-	turn           int       // of the orders that are looked up one by one
 	account        account
 	compared       comparison
 	conflicts      int   // not acknowledged, as last read
@@ -152,7 +150,9 @@ func (w *Worker) Step(ctx context.Context) time.Duration {
 	_, err = w.store.CompleteReversals(ctx, w.lease)
 	w.report(ctx, "taking awards back", err)
 	wait, err := w.work(ctx)
-	w.stands.partial, w.alarms.partial = w.stands.partial || err != nil, w.alarms.partial || err != nil
+	if err != nil {
+		w.endEarly()
+	}
 	if errors.Is(errors.Join(err, collectErr), rewards.ErrLostLease) {
 		w.lease = rewards.Lease{}
 	}

@@ -63,15 +63,14 @@ func (r *Reference) ServeHTTP(w http.ResponseWriter, _ *http.Request) {
 		http.Error(w, err.Error(), http.StatusInternalServerError)
 		return
 	}
-	serve(w, http.StatusOK, Policy(), body)
+	serve(w, Policy(), body)
 }
 
-func serve(w http.ResponseWriter, status int, policy string, body []byte) {
+func serve(w http.ResponseWriter, policy string, body []byte) {
 	w.Header().Set("Content-Type", "text/html; charset=utf-8")
 	w.Header().Set("Content-Security-Policy", policy)
 	w.Header().Set("X-Content-Type-Options", "nosniff")
 	w.Header().Set("Cache-Control", "no-store")
-	w.WriteHeader(status)
 	_, _ = w.Write(body) // the browser may have disconnected
 }
 

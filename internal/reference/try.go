@@ -95,7 +95,7 @@ func tryPolicy() string {
 // ServeHTTP implements http.Handler.
 func (h *tryHandler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if r.Method != http.MethodPost {
-		serve(w, http.StatusOK, tryPolicy(), h.page)
+		serve(w, tryPolicy(), h.page)
 		return
 	}
 	r.Body = http.MaxBytesReader(w, r.Body, maxForm)
@@ -115,7 +115,7 @@ func (h *tryHandler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, err.Error(), http.StatusInternalServerError)
 		return
 	}
-	serve(w, http.StatusOK, tryPolicy(), body)
+	serve(w, tryPolicy(), body)
 }
 
 // operation returns a copy of an operation; nil when it is unknown.

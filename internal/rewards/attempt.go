@@ -48,9 +48,9 @@ func (o Order) Attempt(now, next, deadline time.Time) Order {
 	return o.ambiguousUntil(deadline)
 }
 
-// RefusedSessions is the number of sessions with a lasting refusal after which an operator
+// maxRefusedSessions is the number of sessions with a lasting refusal after which an operator
 // must decide about the order.
-const RefusedSessions = 3
+const maxRefusedSessions = 3
 
 // refusedFor counts a lasting refusal in the session that closes at sessionClose, once per
 // session.
@@ -62,9 +62,9 @@ func (o Order) refusedFor(sessionClose time.Time) Order {
 	return o
 }
 
-// refusedTooOften reports whether the broker has refused the order in RefusedSessions
+// refusedTooOften reports whether the broker has refused the order in maxRefusedSessions
 // sessions that have closed at the broker's time now.
 func (o Order) refusedTooOften(now time.Time) bool {
 	return o.State == OrderSubmitted && !o.Ambiguous() &&
-		o.RefusedSessions >= RefusedSessions && now.After(o.RefusedUntil)
+		o.RefusedSessions >= maxRefusedSessions && now.After(o.RefusedUntil)
 }

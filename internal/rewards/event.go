@@ -36,8 +36,8 @@ const AllEvents EventTypes = EventActionUndone<<1 - 1
 const actionEvents = EventActionAnnounced | EventActionApplied | EventActionHeld | EventActionWithdrawn |
 	EventActionUndone
 
-// eventNames returns the names of the types, in the order of their bits.
-func eventNames() []string {
+// EventTypeNames returns the names of the types, in the order of their bits.
+func EventTypeNames() []string {
 	return []string{
 		"reward.executed", "reward.failed", "reversal.completed", "corporate_action.announced",
 		"corporate_action.applied", "corporate_action.held", "corporate_action.withdrawn", "corporate_action.undone",
@@ -47,7 +47,7 @@ func eventNames() []string {
 // String returns the name of a type, or the names of a set of types with commas between them.
 func (t EventType) String() string {
 	var names []string
-	for i, name := range eventNames() {
+	for i, name := range EventTypeNames() {
 		if t&(1<<i) != 0 {
 			names = append(names, name)
 		}
@@ -57,12 +57,9 @@ func (t EventType) String() string {
 
 // ParseEventType returns the type of that name, or false.
 func ParseEventType(name string) (EventType, bool) {
-	i := slices.Index(eventNames(), name)
+	i := slices.Index(EventTypeNames(), name)
 	return 1 << max(0, i), i >= 0
 }
-
-// EventTypeNames lists the names of all types.
-func EventTypeNames() []string { return eventNames() }
 
 // Event is something that happened to an app's rewards, reversals or stocks. It is read with its
 // subject as that is now.

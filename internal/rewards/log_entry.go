@@ -43,18 +43,18 @@ type LogHead struct {
 // String returns the head as it is printed and stored: NUMBER:HASH.
 func (h LogHead) String() string { return strconv.FormatInt(h.Number, 10) + ":" + h.Hash.String() }
 
-// ErrLogHead reports a string that is not a printed head.
-var ErrLogHead = errors.New("must be NUMBER:HASH, as `stockrewards log verify` prints it")
+// errLogHead reports a string that is not a printed head.
+var errLogHead = errors.New("must be NUMBER:HASH, as `stockrewards log verify` prints it")
 
-// ParseLogHead reads a printed head. It fails with ErrLogHead.
+// ParseLogHead reads a printed head. Any other string is an error.
 func ParseLogHead(text string) (h LogHead, err error) {
 	number, hash, _ := strings.Cut(text, ":")
 	if h.Number, err = strconv.ParseInt(number, 10, 64); err != nil || h.Number < 1 {
-		return LogHead{}, ErrLogHead
+		return LogHead{}, errLogHead
 	}
 	if digits, err := hex.DecodeString(hash); err != nil || copy(h.Hash[:], digits) != len(h.Hash) ||
 		len(digits) != len(h.Hash) {
-		return LogHead{}, ErrLogHead
+		return LogHead{}, errLogHead
 	}
 	return h, nil
 }

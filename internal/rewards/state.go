@@ -74,9 +74,6 @@ func (a Asset) State() State {
 // Object returns the order's name in the operator log.
 func (o Order) Object() string { return "order " + o.ID.String() }
 
-// ConflictObject returns a broker conflict's name in the operator log.
-func ConflictObject(clientOrderID string) string { return "conflict " + clientOrderID }
-
 // PausedState returns the state of ObjectOrdering: the reason for the pause, or "".
 func PausedState(reason string) State { return State{{"paused", reason}} }
 
@@ -107,7 +104,7 @@ func (a Asset) DoubtEnded(accepted bool) Change {
 
 // ConflictAcknowledged returns the change when an operator acknowledges a broker conflict.
 func ConflictAcknowledged(clientOrderID string) Change {
-	return Change{Object: ConflictObject(clientOrderID), After: State{{"acknowledged", YesNo(true)}}}
+	return Change{Object: "conflict " + clientOrderID, After: State{{"acknowledged", YesNo(true)}}}
 }
 
 // Decision returns the order for the operator log.

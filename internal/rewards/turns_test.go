@@ -54,8 +54,8 @@ func TestTurns(t *testing.T) {
 		var got []string
 		for _, described := range test.pools {
 			var looked []string
-			pass, left := turns.Pass(poolsOf(described)), test.orders
-			for p, more := pass.Next(); more; p, more = pass.Next() {
+			left := test.orders
+			for p := range turns.Pass(poolsOf(described)) {
 				looked = append(looked, p.Asset.Symbol)
 				if p.Asset.Symbol == strings.ToLower(p.Asset.Symbol) {
 					continue

@@ -59,8 +59,8 @@ func (k ActivityKey) Award() (reward RewardID, order OrderID) {
 	return reward, order
 }
 
-// ActionKey is the key of what a switch did to a holding.
-func ActionKey(number int64, asset AssetID) (k ActivityKey) {
+// actionKey is the key of what a switch did to a holding.
+func actionKey(number int64, asset AssetID) (k ActivityKey) {
 	binary.BigEndian.PutUint64(k[:], uint64(number))
 	binary.BigEndian.PutUint64(k[8:], uint64(asset))
 	return k
@@ -158,7 +158,7 @@ func (a UserActivity) ID(app AppID, user UserID) (id ID[UserActivity]) {
 // now. An action that was not announced has its ratio's type, and no id, as clients do not see it.
 func (e Effect) Activity(w Switch, kind ActionType, symbol string) UserActivity {
 	a := UserActivity{
-		Place: ActivityPlace{At: w.At, Kind: ActivityOfAction, Key: ActionKey(w.Number, e.AssetID)},
+		Place: ActivityPlace{At: w.At, Kind: ActivityOfAction, Key: actionKey(w.Number, e.AssetID)},
 		Type:  string(kind), Symbol: symbol, Quantity: e.After - e.Before, CostBasis: e.BasisAfter - e.BasisBefore,
 		ActionID: w.ActionID,
 	}

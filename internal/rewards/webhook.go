@@ -144,8 +144,8 @@ func (e *WebhookEndpoint) Disable(reason string) {
 // alarm of an endpoint that the service has disabled.
 func (e *WebhookEndpoint) DisableFor(reason string) { e.Disabled = disabledByOp + reason }
 
-// DisabledByService reports whether the service disabled the endpoint by itself.
-func (e WebhookEndpoint) DisabledByService() bool {
+// disabledByService reports whether the service disabled the endpoint by itself.
+func (e WebhookEndpoint) disabledByService() bool {
 	return e.Disabled == DisabledGone || e.Disabled == DisabledFails
 }
 
@@ -171,7 +171,7 @@ func (e *WebhookEndpoint) Answered(a WebhookAnswer, at time.Time) {
 // Alarm returns the alarm that the endpoint raises at the time now, and whether it raises one.
 func (e WebhookEndpoint) Alarm(now time.Time) (Alarm, bool) {
 	switch {
-	case e.DisabledByService():
+	case e.disabledByService():
 		return Alarm{
 			Name:    AlarmWebhookDisabled + e.ID.String(),
 			Message: "the webhook endpoint is disabled: " + e.Disabled + "; its events wait until the app enables it",

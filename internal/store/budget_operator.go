@@ -49,7 +49,7 @@ func (o *Operator) RemoveBudget(ctx context.Context, app, name string) (rewards.
 		}
 		was := named[0]
 		for _, b := range named {
-			if err := setBudgetState(ctx, tx, b.ID, rewards.BudgetRemoved); err != nil {
+			if err := removeBudget(ctx, tx, b.ID); err != nil {
 				return nil, err
 			}
 		}
@@ -90,8 +90,8 @@ func budgetsNamed(ctx context.Context, tx Tx, app rewards.AppID, name string) ([
 		WHERE app_id = ?1 AND name = ?2 AND `+keptBudget+` ORDER BY state`, app[:], name)
 }
 
-func setBudgetState(ctx context.Context, tx Tx, id rewards.BudgetID, state rewards.BudgetState) error {
-	_, err := tx.Exec(ctx, `UPDATE budgets SET state = ?2 WHERE id = ?1`, int64(id), int(state))
+func removeBudget(ctx context.Context, tx Tx, id rewards.BudgetID) error {
+	_, err := tx.Exec(ctx, `UPDATE budgets SET state = ?2 WHERE id = ?1`, int64(id), int(rewards.BudgetRemoved))
 	return err
 }
 
@@ -118,7 +118,7 @@ func (o *Operator) defineBudget(
 		case kept == nil && old.Counts(b):
 			kept = &named[i]
 		case old.State == rewards.BudgetCounting:
-			if err := setBudgetState(ctx, tx, old.ID, rewards.BudgetRemoved); err != nil {
+			if err := removeBudget(ctx, tx, old.ID); err != nil {
 				return b, nil, err
 			}
 		}
@@ -242,7 +242,7 @@ func activate(ctx context.Context, tx Tx, b rewards.Budget) (rewards.Budget, err
 		if old.ID == b.ID {
 			continue
 		}
-		if err := setBudgetState(ctx, tx, old.ID, rewards.BudgetRemoved); err != nil {
+		if err := removeBudget(ctx, tx, old.ID); err != nil {
 			return b, err
 		}
 	}

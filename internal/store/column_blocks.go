@@ -53,30 +53,30 @@ func (s *Store) storeUsers(
 // stillThere is the condition that nothing is lost of what was seen with the newest segment ?3 and its mark ?4.
 const stillThere = `EXISTS (SELECT 1 FROM segments g WHERE g.number = ?3 AND g.mark = ?4)`
 
-// sealMark is a statement that marks the keys or the users of a segment as sealed, unless another process was first
-// or some of their blocks were lost.
+// sealMark is a statement that marks the keys or the users of a segment, which was seen with a view, as sealed, unless
+// another process was first or some of their blocks were lost.
 type sealMark struct {
 	query string
 	args  []any
 }
 
 // sealedKeys marks the keys of a segment by their number, and stores that and the filter.
-func sealedKeys(number, count int64, filter []byte) sealMark {
+func (v *segmentView) sealedKeys(number, count int64, filter []byte) sealMark {
 	const query = `UPDATE segments SET filter = ?2, checksum = ?8, size = ?9, keys = 2
 		WHERE number = ?1 AND keys < 2 AND ` + stillThere + `
 		AND (SELECT coalesce(sum(octet_length(entries)), 0) FROM key_blocks WHERE place BETWEEN ?5 AND ?6) = ?7`
 	first, last := segment.KeyPlace(number, 0), segment.KeyPlace(number, -1)
 	return sealMark{query, []any{
-		number, filter, first, last, count * segment.IDEntryBytes, segment.Checksum(filter), count,
+		number, filter, v.newest, v.mark, first, last, count * segment.IDEntryBytes, segment.Checksum(filter), count,
 	}}
 }
 
 // sealedUsers marks the users of a segment by the number of its rewards; before says where they were, and file which
 // one the rows are of.
-func sealedUsers(number int64, before entriesIn, count, file int64) sealMark {
+func (v *segmentView) sealedUsers(number int64, before entriesIn, count, file int64) sealMark {
 	const query = `UPDATE segments SET users = 2, file = ?6 WHERE number = ?1 AND users = ?2 AND ` + stillThere + `
 		AND (SELECT coalesce(sum(octet_length(entries)), 0) FROM user_blocks WHERE segment = ?1) = ?5`
-	return sealMark{query, []any{number, int64(before), count * segment.UserEntryBytes, file}}
+	return sealMark{query, []any{number, int64(before), v.newest, v.mark, count * segment.UserEntryBytes, file}}
 }
 
 // errNotSealed undoes a transaction that did not mark all parts of a segment.
@@ -85,10 +85,10 @@ var errNotSealed = errors.New("the segment was not sealed")
 // storeSealed marks parts of a segment as sealed, of which all blocks are stored. It also adds a batch without rewards:
 // whoever knows that the segment is sealed knows that batch, which is lost if the sealing is lost. Batches of segments
 // whose keys are sealed are removed. It does nothing as storeKeys, or when a part cannot be marked.
-func (s *Store) storeSealed(ctx context.Context, v *segmentView, parts ...sealMark) (done bool, err error) {
+func (s *Store) storeSealed(ctx context.Context, parts ...sealMark) (done bool, err error) {
 	err = s.engine.WriteForClients(ctx, func(ctx context.Context, tx Tx) error {
 		for _, p := range parts {
-			n, err := tx.Exec(ctx, p.query, slices.Insert(slices.Clone(p.args), 2, any(v.newest), any(v.mark))...)
+			n, err := tx.Exec(ctx, p.query, p.args...)
 			if err != nil {
 				return err
 			}

@@ -59,7 +59,7 @@ func (s *Store) sealIndexed(ctx context.Context, number int64, v *segmentView) (
 	if err != nil {
 		return false, err
 	}
-	return s.storeSealed(ctx, v, sealedKeys(number, keys, bits))
+	return s.storeSealed(ctx, v.sealedKeys(number, keys, bits))
 }
 
 // keyID is a reward with its key as the index has it, and the hash.
@@ -104,7 +104,7 @@ func (s *Store) sealIndexedUsers(ctx context.Context, number int64, v *segmentVi
 			return false, err
 		}
 	}
-	return s.storeSealed(ctx, v, sealedUsers(number, byIndex, count, 0))
+	return s.storeSealed(ctx, v.sealedUsers(number, byIndex, count, 0))
 }
 
 // withUserEntry is a range of the index of users, which begins with 3 bytes of the segment.

@@ -27,7 +27,7 @@ func readKeyBlocks(ctx context.Context, tx Tx, sought []sealedKey) (places []fou
 		if !b.SoundIDs() {
 			return errBlock("keys", sought[i].segment)
 		}
-		for _, id := range b.IDs(nil, sought[i].hash) {
+		for _, id := range b.IDs(sought[i].hash) {
 			places = append(places, foundKey{rewardKey{sought[i].app, rewards.RewardID(id)}, sought[i].hash})
 		}
 		start, before := b.LastID(sought[i].hash)

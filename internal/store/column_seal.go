@@ -130,14 +130,14 @@ func (s *Store) sealRecent(ctx context.Context, full *segment.Recent, v *segment
 	if err != nil {
 		return false, err
 	}
-	parts := []sealMark{sealedKeys(full.Segment(), keys, bits)}
+	parts := []sealMark{v.sealedKeys(full.Segment(), keys, bits)}
 	if v.users[full.Segment()] == byBatches {
 		if err := s.storeUsers(ctx, full.Segment(), full.Users(), rows, v); err != nil {
 			return false, err
 		}
-		parts = append(parts, sealedUsers(full.Segment(), byBatches, keys, file))
+		parts = append(parts, v.sealedUsers(full.Segment(), byBatches, keys, file))
 	}
-	return s.storeSealed(ctx, v, parts...)
+	return s.storeSealed(ctx, parts...)
 }
 
 // filterSize is for how many keys the filter of a segment is made. Those of equal size can be merged; the segment of an

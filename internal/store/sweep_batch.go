@@ -103,12 +103,12 @@ func (b *sweepBatch) readLate(ctx context.Context, tx Tx, first, last holder) er
 	bought := add(1, func(w rewards.Switch, generation int64) bool { return w.Generation > generation })
 	return tx.Query(ctx, bought, `SELECT m.app_id, m.user_id, m.shares, o.generation
 		FROM orders o CROSS JOIN member_rewards m
-		WHERE o.id >= ?1 AND o.asset_id = ?2 AND o.state = `+settled+` AND `+filledSince(`o`, `?8`)+`
+		WHERE o.id >= ?1 AND o.asset_id = ?2 AND o.state = `+settled+` AND `+filledSince(`?8`)+`
 		AND `+inOrder(tx, `o.number`)+` AND m.status <> `+failed+`
 		AND (m.app_id, m.user_id) >= (?4, ?5) AND (m.app_id, m.user_id) <= (?6, ?7)
 		UNION ALL SELECT r.app_id, r.user_id, a.shares, o.generation FROM orders o
 		CROSS JOIN past_members m CROSS JOIN past_allocations a CROSS JOIN rewards r
-		WHERE o.id >= ?1 AND o.asset_id = ?2 AND o.state = `+settled+` AND `+filledSince(`o`, `?8`)+` AND o.number = 0
+		WHERE o.id >= ?1 AND o.asset_id = ?2 AND o.state = `+settled+` AND `+filledSince(`?8`)+` AND o.number = 0
 		AND m.order_id = o.id AND a.app_id = m.app_id AND a.reward_id = m.reward_id AND a.order_id = o.id
 		AND r.app_id = m.app_id AND r.id = m.reward_id AND r.status <> `+failed+`
 		AND (r.app_id, r.user_id) >= (?4, ?5) AND (r.app_id, r.user_id) <= (?6, ?7)`,
@@ -129,10 +129,10 @@ func plannedSince(moment time.Time) []byte {
 	return first[:]
 }
 
-// filledSince is the condition that an order was filled at the moment ?3 or later. One whose broker says no time was
+// filledSince is the condition that an order o was filled at the moment ?3 or later. One whose broker says no time was
 // if it was planned since: its id is at least that of the parameter first.
-func filledSince(order, first string) string {
-	return `(` + order + `.filled_at >= ?3 OR ` + order + `.filled_at = 0 AND ` + order + `.id >= ` + first + `)`
+func filledSince(first string) string {
+	return `(o.filled_at >= ?3 OR o.filled_at = 0 AND o.id >= ` + first + `)`
 }
 
 const effectColumns = `app_id, user_id, asset_id, before, after, basis_before, basis_after, entitled, cash, reward_id`

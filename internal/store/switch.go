@@ -130,7 +130,7 @@ func (s *Store) ChangedSince(ctx context.Context, asset rewards.AssetID, from ti
 			return changed, err
 		}
 		return fetchValues(ctx, tx, []any{&one}, `SELECT 1 FROM orders o WHERE o.id >= ?1 AND o.asset_id = ?2
-			AND o.state = `+settled+` AND `+filledSince(`o`, `?4`)+` LIMIT 1`,
+			AND o.state = `+settled+` AND `+filledSince(`?4`)+` LIMIT 1`,
 			lateSince(from), int64(asset), micros(from), plannedSince(from))
 	})
 }

@@ -169,9 +169,9 @@ func (b *Block) SoundIDs() bool {
 // isTooLate reports whether an id is from after the year 10,800, as one of 0xFF bytes.
 func (id ID) isTooLate() bool { return id[0] == 0xFF }
 
-// IDs appends the rewards whose key may have a hash. Another key may have the same 6 bytes: whoever reads a reward
+// IDs lists the rewards whose key may have a hash. Another key may have the same 6 bytes: whoever reads a reward
 // compares it.
-func (b *Block) IDs(ids []ID, hash int64) []ID {
+func (b *Block) IDs(hash int64) (ids []ID) {
 	for entry := range slices.Chunk(b.Entries, IDEntryBytes) {
 		if len(entry) == IDEntryBytes && bytes.HasPrefix(entry, KeyPart(hash)) {
 			ids = append(ids, ID(entry[partBytes:]))

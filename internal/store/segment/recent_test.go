@@ -48,7 +48,7 @@ func TestRecentAndItsBlocks(t *testing.T) {
 		if !exact {
 			at--
 		}
-		if found := blocks[at].IDs(nil, hash); !slices.Contains(found, id) {
+		if found := blocks[at].IDs(hash); !slices.Contains(found, id) {
 			t.Fatalf("the block for the hash %x lacks %x", hash, id)
 		}
 	}

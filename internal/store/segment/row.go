@@ -9,10 +9,10 @@ import (
 
 // Row says where a table of PostgreSQL has a row: 4 bytes of the number of its page and 2 of the line there, as in
 // ctid. A changed row may be elsewhere. So whoever uses a Row looks whether the row is the one that was meant.
-type Row [RowBytes]byte
+type Row [rowBytes]byte
 
-// RowBytes is the length of a Row.
-const RowBytes = 6
+// rowBytes is the length of a Row.
+const rowBytes = 6
 
 // FirstRow is before the rows of a page.
 func FirstRow(page int64) (r Row) {
@@ -32,7 +32,7 @@ func (r Row) String() string {
 func RowsText(rows []byte) string {
 	var text strings.Builder
 	between := `{"`
-	for row := range slices.Chunk(rows, RowBytes) {
+	for row := range slices.Chunk(rows, rowBytes) {
 		text.WriteString(between + Row(row).String())
 		between = `","`
 	}

@@ -85,11 +85,11 @@ func (b UserBlock) OfUser(to *Newest, user UserPart, before ID, rows []byte) {
 			continue
 		}
 		var row Row
-		if len(rows) >= (i+1)*RowBytes {
-			row = Row(rows[i*RowBytes:])
+		if len(rows) >= (i+1)*rowBytes {
+			row = Row(rows[i*rowBytes:])
 		}
 		if id := ID(entry[userPartBytes:]); id.Compare(before) < 0 {
-			to.AddRow(id, row)
+			to.addRow(id, row)
 		}
 	}
 }
@@ -118,10 +118,10 @@ type Newest struct {
 func NewNewest(most int) *Newest { return &Newest{most: most} }
 
 // Add adds an id that was not added before.
-func (n *Newest) Add(id ID) { n.AddRow(id, Row{}) }
+func (n *Newest) Add(id ID) { n.addRow(id, Row{}) }
 
-// AddRow is Add with the row where the reward may be, or zero.
-func (n *Newest) AddRow(id ID, row Row) {
+// addRow is Add with the row where the reward may be, or zero.
+func (n *Newest) addRow(id ID, row Row) {
 	at := len(n.ids) // mostly the next one is older
 	if at > 0 && n.oldest().Compare(id) < 0 {
 		at, _ = slices.BinarySearchFunc(n.ids, id, NewestFirst)

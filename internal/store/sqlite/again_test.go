@@ -42,7 +42,7 @@ func TestContractWhenTransactionsRunAgain(t *testing.T) {
 	t.Parallel()
 	storetest.Run(t, func(t *testing.T) store.Engine {
 		t.Helper()
-		return stuttering{opener(memory, 0)(t)}
+		return stuttering{opener(memory)(t)}
 	})
 }
 
@@ -70,7 +70,7 @@ func (e *overtaken) Write(ctx context.Context, f func(context.Context, store.Tx)
 // process it would pass the fence.
 func TestAnOvertakenProcessDoesNotLead(t *testing.T) {
 	t.Parallel()
-	e := &overtaken{Engine: opener(memory, 0)(t)}
+	e := &overtaken{Engine: opener(memory)(t)}
 	w := storetest.NewWorld(t, e)
 	w.Advance(2 * time.Hour) // the world's own lease ends
 	e.by = func() {

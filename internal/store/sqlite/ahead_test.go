@@ -40,7 +40,7 @@ func (e *unsynced) Durable(ctx context.Context) error {
 // and what the broker reports again. An attempt is on the disk before the order is sent.
 func TestOnlyWhatCanBeDoneAgainWaitsForItsSync(t *testing.T) {
 	t.Parallel()
-	e := &unsynced{Engine: opener(migratedFile, 0)(t)}
+	e := &unsynced{Engine: opener(migratedFile)(t)}
 	w := storetest.NewWorld(t, e)
 	want := func(name string, got, want bool) {
 		t.Helper()

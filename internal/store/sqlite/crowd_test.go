@@ -12,7 +12,7 @@ import (
 // While a crowd of clients waits for the writer, orders are small. Later they are as large as ever.
 func TestOrdersAreSmallForACrowd(t *testing.T) {
 	t.Parallel()
-	w := storetest.NewWorld(t, opener(migratedFile, 0)(t))
+	w := storetest.NewWorld(t, opener(migratedFile)(t))
 	commit := func(commits, requests int) {
 		for n := range commits {
 			batch := make([]rewards.NewReward, requests)

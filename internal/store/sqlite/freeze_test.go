@@ -17,7 +17,7 @@ import (
 func TestCutover(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "rewards.db")
-	engine := opener(func(*testing.T) string { return path }, 0)(t)
+	engine := openFile(t, path)
 	now := time.Date(2026, 3, 2, 15, 0, 0, 0, time.UTC)
 	plain, err := store.New(t.Context(), engine, func() time.Time { return now }, rand.Reader)
 	check(t, err)
@@ -93,7 +93,7 @@ func wantWrites(t *testing.T, s *store.Operator, other *sql.DB, want bool) {
 // after a kill. Abandoning it is an entry too.
 func TestMovesAreLogged(t *testing.T) {
 	t.Parallel()
-	engine := opener(file, 0)(t)
+	engine := opener(file)(t)
 	plain, err := store.New(t.Context(), engine, time.Now, rand.Reader)
 	check(t, err)
 	s := plain.As(rewards.Operator{Actor: "tester@test", Command: "copy", Reason: "a fleet"})

@@ -67,7 +67,7 @@ const (
 
 func newInvestor(t *testing.T) investor {
 	t.Helper()
-	engine, ok := opener(migratedFile, 0)(t).(store.SoleProcess)
+	engine, ok := opener(migratedFile)(t).(store.SoleProcess)
 	if !ok {
 		t.Fatal("the engine is not a SoleProcess")
 	}
@@ -158,7 +158,7 @@ func TestHoldingsAfterAnUnknownCommit(t *testing.T) {
 func TestAToolReadsHoldingsFromTheDatabase(t *testing.T) {
 	t.Parallel()
 	path := migratedFile(t)
-	w := investor{World: storetest.NewWorld(t, opener(func(*testing.T) string { return path }, 0)(t))}
+	w := investor{World: storetest.NewWorld(t, openFile(t, path))}
 	e, err := sqlite.Open(t.Context(), path, sqlite.Options{KeepSchema: true})
 	check(t, err)
 	defer func() { check(t, e.Close()) }()
@@ -177,7 +177,7 @@ func TestAToolReadsHoldingsFromTheDatabase(t *testing.T) {
 func TestAToolUndoesAnAction(t *testing.T) {
 	t.Parallel()
 	path := migratedFile(t)
-	w := investor{World: storetest.NewWorld(t, opener(func(*testing.T) string { return path }, 0)(t))}
+	w := investor{World: storetest.NewWorld(t, openFile(t, path))}
 	w.settle(t, w.order(t))
 	w.SplitInTwo(t, "double")
 	w.SweepAll(t)

@@ -71,7 +71,7 @@ func TestSegmentsSurviveKills(t *testing.T) {
 	t.Parallel()
 	const kills = 25
 	path := migratedFile(t)
-	open := func() store.Engine { return opener(func(*testing.T) string { return path }, 0)(t) }
+	open := func() store.Engine { return openFile(t, path) }
 	w := storetest.NewWorld(t, open())
 	var acknowledged []rewards.NewReward
 	for round := range kills {

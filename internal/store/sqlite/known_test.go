@@ -46,7 +46,7 @@ func (s scanBytes) Scan(value any) error {
 // A user whose transaction was rolled back does not exist, whatever the process remembers.
 func TestAnUncommittedUserIsNotKnown(t *testing.T) {
 	t.Parallel()
-	e := &undoing{Engine: opener(migratedFile, 0)(t)}
+	e := &undoing{Engine: opener(migratedFile)(t)}
 	w := storetest.NewWorld(t, e)
 	e.undo = true
 	if _, err := w.CreateUser(t.Context(), rewards.User{AppID: w.App.ID, ExternalID: "undone"}); !errors.Is(err, errRetried) {
@@ -71,7 +71,7 @@ func TestAnUncommittedUserIsNotKnown(t *testing.T) {
 func TestKnownUsersAreNotLookedUp(t *testing.T) {
 	t.Parallel()
 	r := new(storetest.Recorder)
-	w := storetest.NewWorld(t, r.On(opener(migratedFile, 0)(t)))
+	w := storetest.NewWorld(t, r.On(opener(migratedFile)(t)))
 	w.Give(t, 1_000_000)
 	if _, err := w.Holdings(t.Context(), w.App.ID, w.Users[1].ID); err != nil {
 		t.Fatal(err)

@@ -66,7 +66,7 @@ func recovered(t *testing.T, path string) store.Engine {
 		check(t, err)
 		check(t, os.WriteFile(filepath.Join(folder, filepath.Base(name)), content, 0o600))
 	}
-	return opener(func(*testing.T) string { return filepath.Join(folder, filepath.Base(path)) }, 0)(t)
+	return openFile(t, filepath.Join(folder, filepath.Base(path)))
 }
 
 func checkSizes(t *testing.T, e store.Engine, where string, want map[string]int) {
@@ -98,7 +98,7 @@ func checkSizes(t *testing.T, e store.Engine, where string, want map[string]int)
 func TestCommitsAreInTheFiles(t *testing.T) {
 	t.Parallel()
 	path := file(t)
-	e := opener(func(*testing.T) string { return path }, 0)(t)
+	e := openFile(t, path)
 	rollBackLarge(t, e, largeRows, func(ctx context.Context, tx store.Tx) {
 		if size, err := sizeOf(ctx, tx, "undone"); err != nil || size != largeRows*largeRow {
 			t.Errorf("%d bytes in the transaction, %v", size, err)
@@ -117,8 +117,8 @@ func TestCommitsAreInTheFiles(t *testing.T) {
 func TestARolledBackTransactionHarmsNoOtherProcess(t *testing.T) {
 	t.Parallel()
 	path := file(t)
-	first := opener(func(*testing.T) string { return path }, 0)(t)
-	second := opener(func(*testing.T) string { return path }, 0)(t)
+	first := openFile(t, path)
+	second := openFile(t, path)
 	const rounds, smallest, step, commits = 6, 130, 8, 80
 	for round := range rounds {
 		rollBackLarge(t, first, smallest+step*round, func(context.Context, store.Tx) {})

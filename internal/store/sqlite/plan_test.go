@@ -18,7 +18,7 @@ import (
 func TestNoStatementCostsMoreOverTheYears(t *testing.T) {
 	t.Parallel()
 	r := new(storetest.Recorder)
-	recordContract(t, r, opener(memory, 0))
+	recordContract(t, r, opener(memory))
 	recordContract(t, r, older)
 	upgrade(t, r.On(older(t)))
 	upgradeOfRows(t, r.On)

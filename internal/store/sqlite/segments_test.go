@@ -33,12 +33,12 @@ func TestMergeByOldFilters(t *testing.T) {
 
 func TestSealingMayStopAnywhere(t *testing.T) {
 	t.Parallel()
-	storetest.TestSealingMayStopAnywhere(t, opener(migratedFile, 0)(t), stopping)
+	storetest.TestSealingMayStopAnywhere(t, opener(migratedFile)(t), stopping)
 }
 
 func TestSegmentsOfManyBlocks(t *testing.T) {
 	t.Parallel()
-	storetest.TestSegmentsOfManyBlocks(t, opener(migratedFile, 0)(t))
+	storetest.TestSegmentsOfManyBlocks(t, opener(migratedFile)(t))
 }
 
 func TestFiltersMergedBefore(t *testing.T) {
@@ -85,7 +85,7 @@ func (e *paused) Read(ctx context.Context, f func(context.Context, store.Tx) err
 
 func TestListWhileSealing(t *testing.T) {
 	t.Parallel()
-	e := &paused{Engine: opener(migratedFile, 0)(t)}
+	e := &paused{Engine: opener(migratedFile)(t)}
 	storetest.TestListWhileSealing(t, e, func(run func()) { e.run = run })
 }
 
@@ -118,13 +118,13 @@ func (e *uncertain) WriteForClients(ctx context.Context, f func(context.Context,
 
 func TestUncertainCommits(t *testing.T) {
 	t.Parallel()
-	e := &uncertain{Engine: opener(migratedFile, 0)(t)}
+	e := &uncertain{Engine: opener(migratedFile)(t)}
 	storetest.TestUncertainCommits(t, e, func(lost, unknown int) { e.lost, e.unknown = lost, unknown })
 }
 
 func TestCommitsAtOnce(t *testing.T) {
 	t.Parallel()
-	e := &uncertain{Engine: opener(migratedFile, 0)(t)}
+	e := &uncertain{Engine: opener(migratedFile)(t)}
 	storetest.TestCommitsAtOnce(t, e, func(lost int, run func()) { e.lost, e.unknown, e.after = lost, lost, run })
 }
 
@@ -139,7 +139,7 @@ func TestDamagedSegmentsAreRefused(t *testing.T) {
 	} {
 		t.Run(what, func(t *testing.T) {
 			t.Parallel()
-			e := opener(migratedFile, 0)(t)
+			e := opener(migratedFile)(t)
 			storetest.TestSegmentsOfAnotherStore(t, e, func() { write(t, e, statement) })
 		})
 	}
@@ -147,7 +147,7 @@ func TestDamagedSegmentsAreRefused(t *testing.T) {
 
 func TestEqualHashes(t *testing.T) {
 	t.Parallel()
-	e := opener(migratedFile, 0)(t)
+	e := opener(migratedFile)(t)
 	storetest.TestEqualHashes(t, e, func() { collideUsers(t, e) })
 }
 

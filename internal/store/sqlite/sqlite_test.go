@@ -17,14 +17,19 @@ import (
 	"stockrewards/internal/store/storetest"
 )
 
-func opener(path func(*testing.T) string, connections int) storetest.Opener {
+func opener(path func(*testing.T) string) storetest.Opener {
 	return func(t *testing.T) store.Engine {
 		t.Helper()
-		e, err := sqlite.Open(t.Context(), path(t), sqlite.Options{Connections: connections, Sole: true})
-		check(t, err)
-		t.Cleanup(func() { check(t, e.Close()) })
-		return e
+		return openFile(t, path(t))
 	}
+}
+
+func openFile(t *testing.T, path string) store.Engine {
+	t.Helper()
+	e, err := sqlite.Open(t.Context(), path, sqlite.Options{Sole: true})
+	check(t, err)
+	t.Cleanup(func() { check(t, e.Close()) })
+	return e
 }
 
 func file(t *testing.T) string {
@@ -64,18 +69,18 @@ func migratedFile(t *testing.T) string {
 // TestNoStatementCostsMoreOverTheYears runs the contract in memory, which has one connection.
 func TestContract(t *testing.T) {
 	t.Parallel()
-	storetest.Run(t, opener(migratedFile, 0))
+	storetest.Run(t, opener(migratedFile))
 }
 
 func TestLotsOfAnOlderSnapshot(t *testing.T) {
 	t.Parallel()
-	storetest.LotsOfAnOlderSnapshot(t, opener(migratedFile, 0)(t))
+	storetest.LotsOfAnOlderSnapshot(t, opener(migratedFile)(t))
 }
 
 func TestFileIsForItsOwnerOnly(t *testing.T) {
 	t.Parallel()
 	path := file(t)
-	opener(func(*testing.T) string { return path }, 0)(t)
+	openFile(t, path)
 	info, err := os.Stat(path)
 	check(t, err)
 	if got := info.Mode().Perm(); got != 0o600 {
@@ -86,7 +91,7 @@ func TestFileIsForItsOwnerOnly(t *testing.T) {
 // The writer does not sync a commit itself: syncer does.
 func TestSettingsOfTheWriter(t *testing.T) {
 	t.Parallel()
-	e := opener(file, 0)(t)
+	e := opener(file)(t)
 	settings := map[string]string{}
 	look := func(ctx context.Context, tx store.Tx) error {
 		for _, name := range []string{"journal_mode", "synchronous", "foreign_keys", "mmap_size"} {
@@ -110,7 +115,7 @@ func TestSettingsOfTheWriter(t *testing.T) {
 
 func TestReadersDoNotWrite(t *testing.T) {
 	t.Parallel()
-	e := opener(file, 0)(t)
+	e := opener(file)(t)
 	err := e.Read(t.Context(), func(ctx context.Context, tx store.Tx) error {
 		_, err := tx.Exec(ctx, `DELETE FROM alarms`)
 		return err
@@ -123,7 +128,7 @@ func TestReadersDoNotWrite(t *testing.T) {
 func TestNewerSchemaIsRefused(t *testing.T) {
 	t.Parallel()
 	path := file(t)
-	e := opener(func(*testing.T) string { return path }, 0)(t)
+	e := openFile(t, path)
 	write(t, e, `INSERT INTO goose_db_version (version_id, is_applied) VALUES (9999, 1)`)
 	_, err := sqlite.Open(t.Context(), path, sqlite.Options{})
 	if !errors.Is(err, store.ErrNewerSchema) || !strings.Contains(err.Error(), "9999") {
@@ -171,7 +176,7 @@ func TestForeignFileIsRefused(t *testing.T) {
 
 func TestRolledBackWriteLeavesNothing(t *testing.T) {
 	t.Parallel()
-	e := opener(file, 0)(t)
+	e := opener(file)(t)
 	boom := errors.New("boom")
 	err := e.Write(t.Context(), func(ctx context.Context, tx store.Tx) error {
 		if _, err := tx.Exec(ctx, `INSERT INTO settings (name, value) VALUES ('x', 'y')`); err != nil {
@@ -192,7 +197,7 @@ func TestRolledBackWriteLeavesNothing(t *testing.T) {
 // ReadLedger does not see what is committed while it runs.
 func TestASnapshotIsOneMoment(t *testing.T) {
 	t.Parallel()
-	w := storetest.NewWorld(t, opener(file, 0)(t))
+	w := storetest.NewWorld(t, opener(file)(t))
 	w.Give(t, 1_000_000)
 	rewardsIn := func(write func()) (n int) {
 		check(t, w.ReadLedger(t.Context(), func(ctx context.Context, s store.LedgerReader) error {
@@ -220,7 +225,7 @@ func TestBackupIsACopyOfWhatWasCommitted(t *testing.T) {
 	for name, from := range map[string]func(*testing.T) string{"file": file, "memory": memory} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			copyOfWhatWasCommitted(t, opener(from, 0)(t))
+			copyOfWhatWasCommitted(t, opener(from)(t))
 		})
 	}
 }
@@ -246,7 +251,7 @@ func copyOfWhatWasCommitted(t *testing.T, e store.Engine) {
 	if err != nil || len(left) != 1 {
 		t.Errorf("files %v, %v; want the copy alone", left, err)
 	}
-	restored := opener(func(*testing.T) string { return path }, 0)(t)
+	restored := openFile(t, path)
 	var names []string
 	read(t, restored, func(row store.Row) error {
 		var name string
@@ -266,7 +271,7 @@ func TestAToolKeepsAnOlderSchema(t *testing.T) {
 	if _, err := sqlite.Open(t.Context(), path, sqlite.Options{KeepSchema: true}); !errors.Is(err, store.ErrOlderSchema) {
 		t.Errorf("got %v, want a refusal", err)
 	}
-	opener(func(*testing.T) string { return path }, 0)(t)
+	openFile(t, path)
 	e, err := sqlite.Open(t.Context(), path, sqlite.Options{KeepSchema: true})
 	check(t, err)
 	check(t, e.Close())

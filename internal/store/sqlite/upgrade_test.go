@@ -13,7 +13,7 @@ import (
 // older opens an engine with the indexes that the rewards of an older store have.
 func older(t *testing.T) store.Engine {
 	t.Helper()
-	e := opener(memory, 0)(t)
+	e := opener(memory)(t)
 	write(t, e, `CREATE UNIQUE INDEX rewards_by_key ON rewards (app_id, idempotency_key)`)
 	write(t, e, `CREATE INDEX rewards_by_user ON rewards (app_id, user_id, id)`)
 	write(t, e, `DROP INDEX rewards_failed_by_user`) // SQLite prefers the newer one of two equal indexes
@@ -47,7 +47,7 @@ func TestUpgradeOfRowsMayStopAnywhere(t *testing.T) {
 func upgradeOfRows(t *testing.T, on func(store.Engine) store.Engine) {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "rows.db")
-	e := on(opener(func(*testing.T) string { return path }, 0)(t))
+	e := on(openFile(t, path))
 	storetest.TestUpgradeOfRows(t, e, stopping, func() {
 		audittest.InRows(t, audittest.SQL(t, path), storetest.SegmentSize)
 	})
@@ -57,7 +57,7 @@ func upgradeOfRows(t *testing.T, on func(store.Engine) store.Engine) {
 func TestListWhileUpgrading(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "rows.db")
-	e := &paused{Engine: opener(func(*testing.T) string { return path }, 0)(t)}
+	e := &paused{Engine: openFile(t, path)}
 	storetest.TestListWhileUpgrading(t, e, func(run func()) { e.run = run }, func() {
 		audittest.InRows(t, audittest.SQL(t, path), storetest.SegmentSize)
 	})

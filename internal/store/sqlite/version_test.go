@@ -50,7 +50,7 @@ func testVersion(
 		check(t, err)
 	}, func() store.Engine {
 		t.Helper()
-		e := opener(func(*testing.T) string { return path }, 0)(t)
+		e := openFile(t, path)
 		var text string
 		check(t, db.QueryRowContext(t.Context(), `PRAGMA integrity_check`).Scan(&text))
 		if text != "ok" {
@@ -83,7 +83,7 @@ func TestVersion19(t *testing.T) {
 	_, err := db.ExecContext(t.Context(), `INSERT INTO assets (id, symbol, name) VALUES (1, 'AAPL', 'Apple')`)
 	check(t, err)
 	check(t, db.Close())
-	write(t, opener(func(*testing.T) string { return path }, 0)(t), `INSERT INTO orders (id, client_order_id, asset_id, symbol, notional, house, members_hash, state)
+	write(t, openFile(t, path), `INSERT INTO orders (id, client_order_id, asset_id, symbol, notional, house, members_hash, state)
 		VALUES (zeroblob(16), 'offered', 1, 'AAPL', 1000000, -500000, zeroblob(32), 1)`)
 }
 
@@ -93,7 +93,7 @@ func TestForeignKeys(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "store.db")
 	db := atVersion(t, path, 21)
 	check(t, db.Close())
-	e := opener(func(*testing.T) string { return path }, 0)(t)
+	e := openFile(t, path)
 	with := map[string]bool{}
 	check(t, e.Read(t.Context(), func(ctx context.Context, tx store.Tx) error {
 		return tx.Query(ctx, func(row store.Row) error {

@@ -43,7 +43,6 @@ func exceptions() []exception {
 		command  = "an operator's command; by state it may read all orders, a hundredth of the rewards"
 		most     = "it counts up to the LIMIT"
 		little   = "PostgreSQL prefers it while few rewards wait"
-		few      = "PostgreSQL prefers it when the user has few rewards"
 		failed   = "PostgreSQL prefers it while few have failed"
 		snapshot = "the ledger reads the whole store"
 		late     = "the orders of 40 days, for a dividend that is known late"

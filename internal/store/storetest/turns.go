@@ -97,8 +97,7 @@ func testPoolTurns(t *testing.T, w *World) {
 		w.record(t, r)
 	}
 	looks := func(turns *rewards.Turns) (text string) {
-		pass := turns.Pass(read(t, w.Pools))
-		for p, more := pass.Next(); more; p, more = pass.Next() {
+		for p := range turns.Pass(read(t, w.Pools)) {
 			text += fmt.Sprintf("%s of %d ", p.Asset.Symbol, len(p.Apps))
 			turns.Took(p.Apps...)
 		}

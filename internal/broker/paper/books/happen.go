@@ -130,7 +130,7 @@ func (b *Books) relist(ctx context.Context, tx *sql.Tx, a *Action, t Terms, sour
 	}
 	r := source.Relist()
 	switch {
-	case Removes(a.Type):
+	case removes(a.Type):
 		r.Gone = true
 		if err := cancelOpen(ctx, tx, a.Symbol, a.HappensAt); err != nil {
 			return err

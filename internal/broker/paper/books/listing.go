@@ -99,7 +99,7 @@ func readChanges(ctx context.Context, tx *sql.Tx) (map[string][]exchange.Change,
 		if e.asset == "" {
 			e.asset = exchange.AssetID(symbol)
 		}
-		e.change.Moved, e.change.Ends = kind == "", Removes(kind)
+		e.change.Moved, e.change.Ends = kind == "", removes(kind)
 		return e, err
 	})
 	changes := make(map[string][]exchange.Change)

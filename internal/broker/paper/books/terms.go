@@ -69,8 +69,8 @@ func MovesPrice(kind string) bool {
 	return kind == ForwardSplit || kind == ReverseSplit || kind == StockDividend
 }
 
-// Removes reports whether the action takes the stock from the market.
-func Removes(kind string) bool {
+// removes reports whether the action takes the stock from the market.
+func removes(kind string) bool {
 	switch kind {
 	case StockMerger, CashMerger, StockAndCashMerger, WorthlessRemoval:
 		return true
