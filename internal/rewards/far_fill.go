@@ -13,8 +13,8 @@ type Pricing struct {
 	Waited time.Duration // of open market since then
 }
 
-// MaxPriceWait is how long, in open market, a fill waits for a price. Then an operator must decide. Another process that
-// takes over waits as long again.
+// MaxPriceWait is how long, in open market, a fill waits for a price. Then an operator must decide. Another process
+// that takes over waits as long again.
 const MaxPriceWait = time.Minute
 
 // waitsForPrice is the reason of an order whose fill waits for a price.
