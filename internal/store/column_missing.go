@@ -37,8 +37,11 @@ func (s *columnState) wantRewards(newest []newestReward, v *segmentView) error {
 		if v.keys[r.segment] != byBatches {
 			continue
 		}
-		part := recent[r.segment]
-		if part == nil || !slices.Contains(part.Find(nil, keyHash(r.key.app, r.key.key)), segment.ID(r.id)) {
+		part, id := recent[r.segment], segment.ID(r.id)
+		if part != nil && slices.Contains(part.Find(nil, keyHash(r.key.app, r.key.key)), id) {
+			continue
+		}
+		if part == nil || !part.Has(id) { // when the row has lost its key, only its own requests fail
 			return errNoBatch
 		}
 	}

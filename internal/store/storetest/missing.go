@@ -92,6 +92,7 @@ func testDamagedRewards(t *testing.T, w *World) {
 		w.verdicts(t, requests[len(requests)-1])
 	}
 	newest := requests[len(requests)-3:]
+	slices.Reverse(newest) // the last one, too
 	for _, r := range []rewards.NewReward{requests[0], newest[0]} {
 		w.exec(t, `UPDATE rewards SET idempotency_key = 'zeroed' || idempotency_key WHERE idempotency_key = ?1`, r.IdempotencyKey)
 	}
