@@ -53,21 +53,21 @@ func (k *keySearch) used(ctx context.Context, tx Tx, sought []soughtKey) (bool, 
 
 // find reads the rewards that have one of the keys.
 func (k *keySearch) find(ctx context.Context, tx Tx, sought []soughtKey) (keyedRewards, error) {
-	found, err := k.inSealed(ctx, tx, sought)
+	probable, err := k.inSealed(ctx, tx, sought)
 	if err != nil {
 		return nil, err
 	}
 	for _, s := range sought {
 		for _, id := range k.inMemory(s.hash) {
-			found = append(found, foundKey{rewardKey{s.app, rewards.RewardID(id)}, s.hash, true})
+			probable = append(probable, foundKey{rewardKey{s.app, rewards.RewardID(id)}, s.hash, true})
 		}
 	}
-	if len(found) == 0 {
+	if len(probable) == 0 {
 		return keyedRewards{}, nil
 	}
 	newest := k.newestInMemory()
-	places := make([]rewardKey, len(found))
-	for i, f := range found {
+	places := make([]rewardKey, len(probable))
+	for i, f := range probable {
 		places[i] = f.rewardKey
 	}
 	apps, ids := columnsOfKeys(places)
@@ -76,7 +76,7 @@ func (k *keySearch) find(ctx context.Context, tx Tx, sought []soughtKey) (keyedR
 	if err != nil {
 		return nil, err
 	}
-	return known, known.check(ctx, tx, found, newest)
+	return known, known.check(ctx, tx, probable, newest)
 }
 
 // newestInMemory returns the newest batch that inMemory may have found a key in. It returns nil when another segment

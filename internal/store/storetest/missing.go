@@ -174,28 +174,37 @@ func testMissingLaterBatch(t *testing.T, w *World) {
 	}
 }
 
-// testMissingFewKeys removes the last block of segments over PostgreSQL, whose few keys leave no long gap.
+// testMissingFewKeys removes over PostgreSQL the last block of segments, and the last entries of the block before, as if
+// these had been a block. Such gaps are short.
 func testMissingFewKeys(t *testing.T, w *World) {
 	if !w.inColumns(t) {
 		return
 	}
-	for _, size := range []int{30, 300, 2300} {
+	const last = `place = (SELECT max(place) FROM key_blocks)`
+	const before = `place = (SELECT place FROM key_blocks ORDER BY place DESC LIMIT 1 OFFSET 1)`
+	for _, c := range []struct {
+		size         int
+		where, loses string
+	}{
+		{30, last, `DELETE FROM key_blocks WHERE ` + last},
+		{300, last, `DELETE FROM key_blocks WHERE ` + last},
+		{300, before, `UPDATE key_blocks SET entries = substring(entries FROM 1 FOR 40 * 22) WHERE ` + before},
+		{2220, last, `DELETE FROM key_blocks WHERE ` + last},
+	} {
 		w.reopen(t)
-		w.SealEvery(int64(size))
-		requests := make([]rewards.NewReward, size)
+		w.SealEvery(int64(c.size))
+		requests := make([]rewards.NewReward, c.size)
 		for i := range requests {
 			requests[i] = w.Request(t, 1_000_000)
 		}
 		w.verdicts(t, requests...)
 		w.sealAll(t)
-		last := `place = (SELECT max(place) FROM key_blocks)`
-		w.wantRows(t, "blocks of a size", 1, `SELECT count(*) FROM key_blocks WHERE `+last)
-		w.exec(t, `CREATE TABLE lost AS SELECT * FROM key_blocks WHERE `+last)
-		w.exec(t, `DELETE FROM key_blocks WHERE `+last)
+		w.exec(t, `CREATE TABLE lost AS SELECT * FROM key_blocks WHERE `+c.where)
+		w.exec(t, c.loses)
 		if failed := w.wantReplaysOr(t, requests, "a block of keys of segment"); failed == 0 {
-			t.Errorf("with %d keys every request is a replay", size)
+			t.Errorf("of %d keys every request is a replay after %s", c.size, c.loses)
 		}
-		w.exec(t, `INSERT INTO key_blocks SELECT * FROM lost`)
+		w.exec(t, `INSERT INTO key_blocks SELECT * FROM lost ON CONFLICT (place) DO UPDATE SET entries = excluded.entries`)
 		w.exec(t, `DROP TABLE lost`)
 		w.wantReplays(t, requests)
 	}
