@@ -94,8 +94,8 @@ func (g keyGaps) check(ctx context.Context, tx Tx) error {
 		AND size > `+entriesOfKeys, unsure)
 }
 
-// fewKeys is in how many keys chance makes a gap as long as a lost block. The entries of such a segment are counted, and
-// those of any segment when the key would be after all of them: its last block may have only a few.
+// fewKeys is in how many keys chance makes a gap as long as a lost block. The entries of such a segment are counted,
+// and those of any segment when the key would be after all of them: its last block may have only a few.
 const fewKeys = 2_000
 
 // entriesOfKeys counts the entries of the blocks of the segment g.
