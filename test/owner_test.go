@@ -53,6 +53,21 @@ func TestRootLeavesFilesToTheServicesUser(t *testing.T) {
 			": it belongs to root; give it to nobody (`chown nobody "+file+"`)")(string(out), err)
 	}
 	noError(t, os.Chown(file, nobody, nobody))
+	const other = 54321 // has no name
+	for _, c := range []struct {
+		file int
+		want string
+	}{{other, ": it belongs to 54321;"}, {nobody, ": its folder belongs to 54321;"}} {
+		noError(t, os.Chown(folder, other, other))
+		noError(t, os.Chown(file, c.file, c.file))
+		give := folder
+		if c.file == other {
+			give += " " + file
+		}
+		out, err = asNobody("audit").CombinedOutput()
+		fails(t, "exit status 1", c.want+" run this command as 54321, or give it to nobody (`chown nobody "+give+"`)")(string(out), err)
+	}
+	noError(t, os.Chown(folder, nobody, nobody))
 	p := world.Launch(t, "nobody", asNobody("serve", "--listen", "127.0.0.1:0"))
 	p.Kill()
 }

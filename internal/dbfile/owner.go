@@ -49,27 +49,49 @@ func Denied(path string, err error, otherwise string) error {
 	return belongs(path, err, otherwise)
 }
 
-// NoAccess adds to the error of SQLite for a database that this user cannot open what SQLite needs, and who owns it.
+// NoAccess adds to the error of SQLite for a database that this user cannot open what SQLite needs, who owns the file
+// and its folder, and what to do. Whoever owns both can run the command; in this user's own folder the file is a stray one.
 func NoAccess(path string, err error) error {
 	err = fmt.Errorf("this user must be able to read and write the file and its folder, where the log is: %w", err)
 	if os.Geteuid() == root {
 		return err // it may open what belongs to others
 	}
-	return belongs(path, err, "")
+	folder := filepath.Dir(path)
+	ofFolder := otherOwner(folder)
+	if ofFolder == "" {
+		return belongs(path, err, "")
+	}
+	what, who, give := "its folder", ofFolder, folder
+	if ofFile := otherOwner(path); ofFile != "" {
+		what, who, give = "it", ofFile, folder+" "+path
+	}
+	me := userName(os.Geteuid())
+	return fmt.Errorf("%w: %s belongs to %s; run this command as %[3]s, or give it to %s (`chown %[4]s %s`)",
+		err, what, who, me, give)
 }
 
-func belongs(path string, err error, otherwise string) error {
-	info, missing := os.Stat(path)
-	if missing != nil {
-		return err
+// otherOwner is the name of the owner of a file or a folder when that is another user. It is "" for a folder in which
+// everybody may write.
+func otherOwner(path string) string {
+	const everybodyWrites = 0o002
+	info, err := os.Stat(path)
+	if err != nil || info.IsDir() && info.Mode()&everybodyWrites != 0 {
+		return ""
 	}
 	uid, _, known := owner(info)
 	if !known || uid == os.Geteuid() {
+		return ""
+	}
+	return userName(uid)
+}
+
+func belongs(path string, err error, otherwise string) error {
+	who := otherOwner(path)
+	if who == "" {
 		return err
 	}
-	me := userName(os.Geteuid())
 	return fmt.Errorf("%w: it belongs to %s; give it to %s (`chown %[3]s %s`)%s",
-		err, userName(uid), me, path, otherwise)
+		err, who, userName(os.Geteuid()), path, otherwise)
 }
 
 // userName is the name of a user, or the id of one without a name.

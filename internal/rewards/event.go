@@ -1,6 +1,7 @@
 package rewards
 
 import (
+	"bytes"
 	"crypto/sha256"
 	"encoding/binary"
 	"slices"
@@ -82,12 +83,15 @@ type EventPage struct {
 }
 
 // The layout of an event's id, a UUID of version 7: the sequence as milliseconds and thousandths of one, and 62 bits of
-// a hash. A sequence grows with the time, and is mostly the microsecond.
+// a hash. A sequence grows with the time, and is mostly the microsecond. Ids of an earlier version had version 8, and
+// the sequence in 48 and 12 bits.
 const (
-	idVersion  = 0x7000
-	idVersions = 0xf000
-	idVariant  = 1 << 63
-	idVariants = 3 << 62
+	idVersion    = 0x7000
+	idVersionOld = 0x8000
+	idVersions   = 0xf000
+	idLowBitsOld = 12
+	idVariant    = 1 << 63
+	idVariants   = 3 << 62
 )
 
 // newEventID returns the id of an event about a subject. The hash makes ids of apps differ, and
@@ -104,11 +108,23 @@ func newEventID(app AppID, sequence int64, subject []byte) (id EventID) {
 	return id
 }
 
-// SequenceOf returns the sequence in an event's id, or false if no event has such an id.
+// SequenceOf returns the sequence in an event's id, also in one of an earlier version, or false if no event has such an
+// id.
 func SequenceOf(id EventID) (sequence int64, ok bool) {
 	high := binary.BigEndian.Uint64(id[:8])
-	millis, rest := high>>16, high&^idVersions&(1<<16-1)
-	variant := binary.BigEndian.Uint64(id[8:]) & idVariants
-	ok = high&idVersions == idVersion && variant == idVariant && rest < sequencesPerMilli
-	return int64(millis*sequencesPerMilli + rest), ok
+	first, rest := high>>16, high&^idVersions&(1<<16-1)
+	if binary.BigEndian.Uint64(id[8:])&idVariants != idVariant {
+		return 0, false
+	}
+	switch high & idVersions {
+	case idVersion:
+		return int64(first*sequencesPerMilli + rest), rest < sequencesPerMilli
+	case idVersionOld:
+		return int64(first<<idLowBitsOld | rest), true
+	}
+	return 0, false
 }
+
+// HasID reports whether an id with the event's sequence is its id, or the one that it had in an earlier version: both
+// have the same hash.
+func (e *Event) HasID(id EventID) bool { return bytes.Equal(e.ID[8:], id[8:]) }

@@ -1,6 +1,7 @@
 package rewards_test
 
 import (
+	"encoding/binary"
 	"math/rand/v2"
 	"slices"
 	"testing"
@@ -80,6 +81,26 @@ func TestEventsOfAnOrder(t *testing.T) {
 	}
 	if e.ID[6]>>4 != 7 || e.ID.Time() != time.UnixMilli(base/1000).UTC() {
 		t.Errorf("the id %s is of version %d, and has the time %s", e.ID, e.ID[6]>>4, e.ID.Time())
+	}
+}
+
+// An id of version 8, as an earlier version made it, has the event's sequence and its hash.
+func TestEventIDsOfAnEarlierVersion(t *testing.T) {
+	t.Parallel()
+	row := rewards.EventRow{Last: 1_790_000_000_000_999, Types: rewards.EventRewardFailed, Positions: []int{0}}
+	e := row.RewardEvent(0, rewards.Reward{Status: rewards.Failed})
+	old := e.ID
+	binary.BigEndian.PutUint64(old[:8], uint64(row.Last)>>12<<16|0x8000|uint64(row.Last)&0xfff)
+	if sequence, ok := rewards.SequenceOf(old); !ok || sequence != row.Last || !e.HasID(old) || !e.HasID(e.ID) {
+		t.Errorf("the id %s has the sequence %d, want %d", old, sequence, row.Last)
+	}
+	old[15] ^= 1
+	if e.HasID(old) {
+		t.Error("an id with another hash is the event's")
+	}
+	old[6] = 0x90
+	if _, ok := rewards.SequenceOf(old); ok {
+		t.Error("an id of version 9 has a sequence")
 	}
 }
 

@@ -83,6 +83,11 @@ func (s *columnState) later(ctx context.Context, tx Tx) ([]rewardBatch, error) {
 	if err != nil || len(list) == 0 || list[0].batchPoint != s.last {
 		return nil, err
 	}
+	for i := range list[1:] {
+		if list[i+1].number != list[i].number+1 {
+			return nil, errNoBatch
+		}
+	}
 	return list, nil
 }
 
@@ -122,6 +127,15 @@ func (s *columnState) add(b *rewardBatch) {
 
 // somePoints is how many of the newest batches are remembered.
 const somePoints = 64
+
+// precedes reports whether a batch is the next one. The first one of a segment, and so the first one in the table, is
+// empty.
+func (s *columnState) precedes(b *rewardBatch) bool {
+	if s.points == nil {
+		return len(b.keys) == 0
+	}
+	return b.number == s.last.number+1
+}
 
 // has reports whether it has a batch. It may have forgotten an old one.
 func (s *columnState) has(b batchPoint) bool {

@@ -53,21 +53,22 @@ func (k *keySearch) used(ctx context.Context, tx Tx, sought []soughtKey) (bool, 
 
 // find reads the rewards that have one of the keys.
 func (k *keySearch) find(ctx context.Context, tx Tx, sought []soughtKey) (keyedRewards, error) {
-	sealed, err := k.inSealed(ctx, tx, sought)
+	probable, err := k.inSealed(ctx, tx, sought)
 	if err != nil {
 		return nil, err
 	}
-	var places []rewardKey
-	for _, f := range sealed {
-		places = append(places, f.rewardKey)
-	}
 	for _, s := range sought {
 		for _, id := range k.inMemory(s.hash) {
-			places = append(places, rewardKey{s.app, rewards.RewardID(id)})
+			probable = append(probable, foundKey{rewardKey{s.app, rewards.RewardID(id)}, s.hash, true})
 		}
 	}
-	if len(places) == 0 {
+	if len(probable) == 0 {
 		return keyedRewards{}, nil
+	}
+	newest := k.newestInMemory()
+	places := make([]rewardKey, len(probable))
+	for i, f := range probable {
+		places[i] = f.rewardKey
 	}
 	apps, ids := columnsOfKeys(places)
 	known, err := readKeyed(ctx, tx, `rewards WHERE (app_id, id) IN
@@ -75,14 +76,25 @@ func (k *keySearch) find(ctx context.Context, tx Tx, sought []soughtKey) (keyedR
 	if err != nil {
 		return nil, err
 	}
-	return known, known.check(ctx, tx, sealed)
+	return known, known.check(ctx, tx, probable, newest)
+}
+
+// newestInMemory returns the newest batch that inMemory may have found a key in. It returns nil when another segment
+// began, or all batches were read again: then a transaction that stores rewards finds that out.
+func (k *keySearch) newestInMemory() *batchPoint {
+	state, _ := k.segments.now()
+	if len(k.recent) == 0 || !state.continues(&k.columnState) {
+		return nil
+	}
+	return &state.last
 }
 
 // foundKey is a reward that probably has the key with a hash.
 type foundKey struct {
 	rewardKey
 
-	hash int64
+	hash   int64
+	memory bool // it was found in memory, not in a block
 }
 
 // keyedRewards are rewards by their keys. A search may find others than those that are sought, with the same hash.
@@ -162,7 +174,7 @@ func readKeyIndex(ctx context.Context, tx Tx, sought []sealedKey) (places []foun
 		case where == byBlocks:
 			sealed = append(sealed, sought[i])
 		case len(id) > 0:
-			places = append(places, foundKey{rewardKey{sought[i].app, rewards.RewardID(id)}, sought[i].hash})
+			places = append(places, foundKey{rewardKey{sought[i].app, rewards.RewardID(id)}, sought[i].hash, false})
 		}
 		return err
 	}, `SELECT k.number, g.keys::bigint, coalesce(r.id, '')
@@ -184,4 +196,15 @@ func columnsOfKeys(keys []rewardKey) (apps, ids [][]byte) {
 		apps[i], ids[i] = keys[i].app[:], keys[i].id[:]
 	}
 	return apps, ids
+}
+
+// byKeyInColumns lists the reward with an idempotency key.
+func (s *Store) byKeyInColumns(ctx context.Context, key requestKey) ([]rewards.Reward, error) {
+	return readCaughtUp(ctx, s, func(ctx context.Context, tx Tx, search *keySearch) ([]rewards.Reward, error) {
+		found, err := search.find(ctx, tx, []soughtKey{{key, keyHash(key.app, key.key)}})
+		if k := found[key]; k != nil {
+			return []rewards.Reward{k.Reward}, err
+		}
+		return nil, err
+	})
 }

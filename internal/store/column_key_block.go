@@ -28,7 +28,7 @@ func readKeyBlocks(ctx context.Context, tx Tx, sought []sealedKey) (places []fou
 			return errBlock("keys", sought[i].segment)
 		}
 		for _, id := range b.IDs(sought[i].hash) {
-			places = append(places, foundKey{rewardKey{sought[i].app, rewards.RewardID(id)}, sought[i].hash})
+			places = append(places, foundKey{rewardKey{sought[i].app, rewards.RewardID(id)}, sought[i].hash, false})
 		}
 		start, before := b.LastID(sought[i].hash)
 		if gaps[i] = (keyGap{sought[i].segment, b.Place, start}); !before {
@@ -65,48 +65,80 @@ func (g keyGaps) check(ctx context.Context, tx Tx) error {
 		segments, places = append(segments, gap.segment), append(places, gap.place)
 		ends, after = append(ends, segment.KeyPlace(gap.segment, -1)), append(after, int64(gap.after))
 	}
-	return tx.Query(ctx, func(row Row) error {
+	var unsure []int64
+	err := tx.Query(ctx, func(row Row) error {
 		var number, start, end, size int64
 		err := row.Scan(&number, &start, &end, &size)
 		gap := segment.Gap{After: uint32(start), Before: segment.KeyStart(end)}
 		if err == nil && gap.LacksBlock(size) {
 			err = errBlock("keys", number)
 		}
+		if size <= fewKeys || end == segment.KeyPlace(number, -1) {
+			unsure = append(unsure, number)
+		}
 		return err
 	}, `SELECT k.segment, k.after,
 			coalesce((SELECT min(place) FROM key_blocks WHERE place > k.place AND place <= k.last), k.last), g.size
 		FROM unnest(?1::bigint[], ?2::bigint[], ?3::bigint[], ?4::bigint[]) AS k (segment, place, last, after)
 		JOIN segments g ON g.number = k.segment`, segments, places, ends, after)
+	if err != nil || len(unsure) == 0 {
+		return err
+	}
+	return tx.Query(ctx, func(row Row) error {
+		var number int64
+		if err := row.Scan(&number); err != nil {
+			return err
+		}
+		return errBlock("keys", number)
+	}, `SELECT number::bigint FROM segments g WHERE number IN (SELECT unnest(?1::bigint[]))
+		AND size > `+entriesOfKeys, unsure)
 }
 
-// check fails when one of the rewards that blocks of keys have is missing, or has another key than its entry says:
-// nobody knows then whether the key is new.
-func (known keyedRewards) check(ctx context.Context, tx Tx, sealed []foundKey) error {
+// fewKeys is in how many keys chance makes a gap as long as a lost block. The entries of such a segment are counted,
+// and those of any segment when the key would be after all of them: its last block may have only a few.
+const fewKeys = 2_000
+
+// entriesOfKeys counts the entries of the blocks of the segment g.
+const entriesOfKeys = `(SELECT coalesce(sum(octet_length(b.entries)), 0)::bigint / 22 FROM key_blocks b
+			WHERE b.place BETWEEN g.number::bigint << 32 AND (g.number::bigint + 1 << 32) - 1)`
+
+// check fails when a found reward is missing, or has another key than memory or its entry says: nobody knows then
+// whether the key is new. A reward found in memory may be missing when the transaction does not see the newest batch
+// there: it began before that, or a fail-over lost it.
+func (known keyedRewards) check(ctx context.Context, tx Tx, found []foundKey, newest *batchPoint) error {
 	keys := make(map[rewards.RewardID]requestKey, len(known))
 	for key, k := range known {
 		keys[k.Reward.ID] = key
 	}
-	var others [][]byte
-	for _, s := range sealed {
-		switch key, found := keys[s.id]; {
-		case !found:
-			others = append(others, s.id[:])
-		case !segment.SameKeyPart(keyHash(key.app, key.key), s.hash):
-			return errReward(s.id)
+	var others, recent [][]byte
+	for _, f := range found {
+		switch key, read := keys[f.id]; {
+		case read && !segment.SameKeyPart(keyHash(key.app, key.key), f.hash):
+			return errReward(f.id)
+		case !read && !f.memory:
+			others = append(others, f.id[:])
+		case !read && newest != nil:
+			recent = append(recent, f.id[:])
 		}
 	}
-	if len(others) == 0 {
+	if len(others)+len(recent) == 0 {
 		return nil
 	}
-	// Another app's key may have the same 6 bytes of the hash. An entry does not say which app it is of.
+	if newest == nil {
+		newest = new(batchPoint)
+	}
+	// Another app's key may have the same hash. Neither memory nor an entry says which app it is of.
 	return tx.Query(ctx, func(row Row) error {
 		var id rewards.RewardID
 		if err := row.Scan(toID(&id)); err != nil {
 			return err
 		}
 		return errReward(id)
-	}, `SELECT k.id FROM unnest(?1::bytea[]) AS k (id) WHERE NOT EXISTS (SELECT 1 FROM apps a
-		CROSS JOIN LATERAL (SELECT 1 FROM rewards r WHERE r.app_id = a.id AND r.id = k.id OFFSET 0) AS r)`, others)
+	}, `SELECT k.id FROM (SELECT unnest(?1::bytea[])
+			UNION ALL SELECT unnest(?2::bytea[]) FROM reward_batches WHERE number = ?3 AND mark = ?4) AS k (id)
+		WHERE NOT EXISTS (SELECT 1 FROM apps a
+		CROSS JOIN LATERAL (SELECT 1 FROM rewards r WHERE r.app_id = a.id AND r.id = k.id OFFSET 0) AS r)`,
+		others, recent, newest.number, newest.mark)
 }
 
 func errReward(id rewards.RewardID) error {

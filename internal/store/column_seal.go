@@ -11,13 +11,16 @@ import (
 
 // SealSegment seals the oldest full segment of rewards. Over PostgreSQL it also begins a segment when several processes
 // together filled the newest one, says how many rewards that has, learns of the segments that others began, and makes
-// damaged filters again. Then SealSegment stores the checksums of filters of an earlier version, and seals a full
-// segment of lots. It reports whether there may be more.
+// damaged filters again. Then SealSegment stores the sizes of segments and the checksums of filters of an earlier
+// version, and seals a full segment of lots. It reports whether there may be more.
 func (s *Store) SealSegment(ctx context.Context) (more bool, err error) {
 	if more, err = s.sealRewards(ctx); more || err != nil {
 		return more, err
 	}
-	if err := s.storeChecksums(ctx); err != nil {
+	if err := s.storeSizes(ctx); err != nil {
+		return false, err
+	}
+	if err := s.storeChecksums(ctx); err != nil { // later: those without a checksum get their size
 		return false, err
 	}
 	return s.sealLots(ctx)

@@ -7,7 +7,6 @@ import (
 	"sync"
 	"sync/atomic"
 
-	"stockrewards/internal/rewards"
 	"stockrewards/internal/store/segment"
 )
 
@@ -27,6 +26,7 @@ type columnSegments struct {
 	fresh   atomic.Int64 // rewards that this process recorded there, and did not add to its row yet
 
 	noIndex atomic.Bool // the indexes of an earlier version are gone
+	sized   atomic.Bool // the rows of all sealed segments have their sizes
 
 	others atomic.Int32 // for how many batches others are expected to record, too
 }
@@ -60,8 +60,11 @@ const (
 	byBlocks                   // key_blocks or user_blocks: the segment is sealed
 )
 
-// errNoSegment means that the store was damaged.
-var errNoSegment = errors.New("segments of rewards are missing: run `stockrewards audit`")
+// These errors mean that the store was damaged.
+var (
+	errNoSegment = errors.New("segments of rewards are missing: run `stockrewards audit`")
+	errNoBatch   = errors.New("batches of rewards are missing: run `stockrewards audit`")
+)
 
 func newColumnSegments(notes *filterNotes) *columnSegments {
 	return &columnSegments{notes: notes, size: segment.ColumnSize, mine: make(map[int64]bool)}
@@ -133,9 +136,16 @@ func (x *columnSegments) readAll(ctx context.Context, tx Tx, from columnState, c
 	if _, now := x.now(); now != changes {
 		return nil, nil //nolint:nilnil // the caller tries again
 	}
+	newest, err := newestRewards(ctx, tx) // first, so that the batches have them also when others record meanwhile
+	if err != nil {
+		return nil, err
+	}
 	var all columnState
 	var budgets string
-	err := fetchEach(ctx, tx, scanBatch, func(b rewardBatch) error {
+	err = fetchEach(ctx, tx, scanBatch, func(b rewardBatch) error {
+		if !all.precedes(&b) {
+			return errNoBatch
+		}
 		all.add(&b)
 		budgets = b.budgets
 		return nil
@@ -147,6 +157,9 @@ func (x *columnSegments) readAll(ctx context.Context, tx Tx, from columnState, c
 		return nil, err
 	}
 	view, err := x.next(ctx, tx, from.view, all.newest())
+	if err == nil {
+		err = all.wantRewards(newest, view)
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -371,15 +384,4 @@ func readCaughtUp[T any](
 		})
 	}
 	return value, err
-}
-
-// byKeyInColumns lists the reward with an idempotency key.
-func (s *Store) byKeyInColumns(ctx context.Context, key requestKey) ([]rewards.Reward, error) {
-	return readCaughtUp(ctx, s, func(ctx context.Context, tx Tx, search *keySearch) ([]rewards.Reward, error) {
-		found, err := search.find(ctx, tx, []soughtKey{{key, keyHash(key.app, key.key)}})
-		if k := found[key]; k != nil {
-			return []rewards.Reward{k.Reward}, err
-		}
-		return nil, err
-	})
 }

@@ -264,7 +264,7 @@ func (s *Store) Event(ctx context.Context, app rewards.AppID, id rewards.EventID
 			list, next, _ := pickEvents([]rewards.EventRow{r}, sequence-1, rewards.AllEvents, 1)
 			if next == sequence {
 				events, err := readEvents(ctx, tx, list)
-				if err != nil || events[0].ID == id {
+				if err != nil || events[0].HasID(id) {
 					return append(events, e)[0], err
 				}
 			}

@@ -73,6 +73,9 @@ func (r *Recent) Find(ids []ID, hash int64) []ID {
 	return ids
 }
 
+// Has reports whether it has a reward, whatever its key is. It looks at all.
+func (r *Recent) Has(id ID) bool { return slices.Contains(r.ids, id) }
+
 // Filter returns the filter of the keys, made for a number of them.
 func (r *Recent) Filter(keys int) *Filter {
 	f := NewFilter(r.number, keys)

@@ -2,6 +2,7 @@ package storetest
 
 import (
 	"context"
+	"encoding/binary"
 	"fmt"
 	"math"
 	"slices"
@@ -46,6 +47,9 @@ func (w *World) events(t *testing.T, app rewards.App, types rewards.EventTypes, 
 			one, err := w.Event(t.Context(), app.ID, e.ID)
 			check(t, err)
 			wantEqual(t, "the event by its id", e, one)
+			one, err = w.Event(t.Context(), app.ID, earlierID(e))
+			check(t, err)
+			wantEqual(t, "the event by its earlier id", e, one)
 		}
 		if len(page.Events) == 0 {
 			return list
@@ -53,6 +57,13 @@ func (w *World) events(t *testing.T, app rewards.App, types rewards.EventTypes, 
 		list = append(list, page.Events...)
 		after = page.Next
 	}
+}
+
+// earlierID is the id that an earlier version gave to an event: of version 8, with the sequence in 48 and 12 bits.
+func earlierID(e rewards.Event) (id rewards.EventID) {
+	id = e.ID
+	binary.BigEndian.PutUint64(id[:8], uint64(e.Sequence)>>12<<16|0x8000|uint64(e.Sequence)&0xfff)
+	return id
 }
 
 // described lists events: types and rewards or actions.

@@ -20,7 +20,11 @@ func keyContract() map[string]func(*testing.T, *World) {
 		"DamagedBlocksOfKeys":     testDamagedBlocksOfKeys,
 		"DamagedBlocksOfUsers":    testDamagedBlocksOfUsers,
 		"MissingBlocksOfKeys":     testMissingBlocksOfKeys,
+		"MissingBatches":          testMissingBatches,
+		"MissingLaterBatch":       testMissingLaterBatch,
+		"MissingFewKeys":          testMissingFewKeys,
 		"DamagedRewards":          testDamagedRewards,
+		"SizesOfAnOlderStore":     testSizesOfAnOlderStore,
 		"ChecksumsOfAnOlderStore": testChecksumsOfAnOlderStore,
 	}
 }

@@ -117,6 +117,7 @@ func keyExceptions() []exception {
 		{"FROM rewards WHERE user_entry(segment, user_id) >= ?1", "", once},
 		{"SELECT of_id FROM (SELECT CASE WHEN ?2 < s.until", "allocations_pkey", "the LIMIT is met by the first row of the key"},
 		{"SELECT g.number::bigint, g.users::bigint", "", noIndex},
+		{"SELECT id, idempotency_key, segment FROM rewards WHERE app_id = a.id ORDER BY id DESC LIMIT 1", "rewards_pkey", "the LIMIT is met by the first row of the key"},
 	}
 }
 
