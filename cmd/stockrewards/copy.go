@@ -161,8 +161,8 @@ func (m *cutover) copy(ctx context.Context) error {
 
 // waitsForCommit answers a signal while a copy waits for its commit.
 func waitsForCommit() {
-	fsayf(os.Stderr, "the commit is sent: waiting for the server, which may wait for its standby. A second signal ends "+
-		"the command; then the outcome is unknown: repeat the command\n")
+	fsayf(os.Stderr, "the commit is sent: waiting for the server, which may wait for its standby. "+
+		"A second signal ends the command; then the outcome is unknown: repeat the command\n")
 }
 
 // errFrozen follows the cause for which a copy is not complete.

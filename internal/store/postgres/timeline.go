@@ -39,9 +39,9 @@ const (
 	timelineKey = "timeline"
 )
 
-// prefer makes the connections of the settings of a URL go to the server on the highest timeline, among several hosts. It
-// returns when each host was asked once, and goes on asking until close. One that does not answer is judged when it
-// does.
+// prefer makes the connections of the settings of a URL go to the server on the highest timeline, among several
+// hosts. It returns when each host was asked once, and goes on asking until close. One that does not answer is judged
+// when it does.
 func (n *newest) prefer(ctx context.Context, url string, c *pgconn.Config) {
 	hosts := len(serversOf(c))
 	if hosts == 1 {
