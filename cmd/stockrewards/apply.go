@@ -130,6 +130,9 @@ func (c *applyCommand) report(ctx context.Context, s *store.Store, by rewards.Op
 			return err
 		}
 		err = m.changeAll(ctx, changes)
+		if err == nil && len(changes) == 0 {
+			err = s.Confirm(ctx) // an earlier run may have been interrupted
+		}
 	}
 	if c.JSON {
 		err = errors.Join(printJSON(map[string]any{"dryRun": c.DryRun, "changes": rows}), err)

@@ -147,18 +147,32 @@ func (m *cutover) copy(ctx context.Context) error {
 	if err := m.source.BeginCutover(ctx, m.name); err != nil {
 		return err
 	}
-	err = copier.Copy(ctx, m.path, m.To, copier.Options{BrokerKind: kind, Progress: newCopyProgress(os.Stderr).sent})
+	err = copier.Copy(ctx, m.path, m.To, copier.Options{
+		BrokerKind: kind, Progress: newCopyProgress(os.Stderr).sent, Waits: waitsForCommit,
+	})
 	switch {
 	case errors.Is(err, copier.ErrNotCopied) && m.state.To == "": // no earlier run froze it
 		return errors.Join(err, m.source.AbandonCutover(context.WithoutCancel(ctx)))
 	case err != nil:
-		return fmt.Errorf("%w; --from is frozen: repeat the command to continue", err)
+		return fmt.Errorf("%w; %w", err, errFrozen)
 	}
 	return m.complete(ctx)
 }
 
-// complete records at the source that the target has the data, and audits the target.
+// waitsForCommit answers a signal while a copy waits for its commit.
+func waitsForCommit() {
+	fsayf(os.Stderr, "the commit is sent: waiting for the server, which may wait for its standby. "+
+		"A second signal ends the command; then the outcome is unknown: repeat the command\n")
+}
+
+// errFrozen follows the cause for which a copy is not complete.
+var errFrozen = errors.New("--from is frozen: repeat the command to continue")
+
+// complete confirms that the target keeps the data, records it at the source, and audits the target.
 func (m *cutover) complete(ctx context.Context) error {
+	if err := copier.Confirm(ctx, m.To); err != nil {
+		return fmt.Errorf("%w; %w", err, errFrozen)
+	}
 	if err := m.source.CompleteCutover(context.WithoutCancel(ctx), m.name); err != nil {
 		return fmt.Errorf("%s has the data, but --from cannot record it; repeat the command: %w", m.name, err)
 	}

@@ -42,10 +42,13 @@ func connect(ctx context.Context, url string) (*pgx.Conn, error) {
 	if err != nil {
 		return nil, fmt.Errorf("cannot connect to the target: %w", err)
 	}
-	// With keepalives the server soon notices that this machine is gone, and rolls back.
+	// With keepalives the server soon notices that this machine is gone, and rolls back. A commit waits for the standby
+	// whatever the role's settings are, and its warning arrives.
 	settings := fmt.Sprintf(`SET statement_timeout = 0; SET idle_in_transaction_session_timeout = 0;
 		SET lock_timeout = %d; SET tcp_keepalives_idle = 15; SET tcp_keepalives_interval = 5;
-		SET tcp_keepalives_count = 6`, lockTimeout.Milliseconds())
+		SET tcp_keepalives_count = 6; SET client_min_messages = warning;
+		SELECT set_config('synchronous_commit', 'on', false)
+			WHERE current_setting('synchronous_commit') <> 'remote_apply'`, lockTimeout.Milliseconds())
 	if _, err := conn.PgConn().Exec(ctx, settings).ReadAll(); err != nil {
 		return nil, errors.Join(fmt.Errorf("cannot set up the session at the target: %w", err), disconnect(conn))
 	}
@@ -79,6 +82,27 @@ func stringsOf(ctx context.Context, conn *pgx.Conn, query string, args ...any) (
 		return nil, err
 	}
 	return pgx.CollectRows(rows, pgx.RowTo[string])
+}
+
+// commit commits a transaction at the target. Only a response without a warning proves a commit: a warning may
+// mean that it was not replicated. Only an error of the server after which the connection
+// still works proves a rollback: errRolledBack. Otherwise the outcome is unknown.
+func commit(ctx context.Context, conn *pgx.Conn) error {
+	delete(conn.PgConn().CustomData(), lastWarning)
+	results, err := conn.PgConn().Exec(ctx, "COMMIT").ReadAll()
+	warning := conn.PgConn().CustomData()[lastWarning]
+	if e, ok := errors.AsType[*pgconn.PgError](err); ok && e.SeverityUnlocalized == "ERROR" {
+		return fmt.Errorf("%w: %w", errRolledBack, err)
+	}
+	switch {
+	case err != nil:
+		return errors.Join(errUnknownOutcome, err)
+	case len(results) != 1 || results[0].CommandTag.String() != "COMMIT":
+		return errRolledBack
+	case warning != nil:
+		return fmt.Errorf("%w: the server warns: %v", errUnknownOutcome, warning)
+	}
+	return nil
 }
 
 func parse(url string) (*pgx.ConnConfig, error) {

@@ -10,7 +10,6 @@ import (
 	"fmt"
 
 	"github.com/jackc/pgx/v5"
-	"github.com/jackc/pgx/v5/pgconn"
 )
 
 // ErrNotCopied means that the copy failed and the target is unchanged.
@@ -19,7 +18,10 @@ var ErrNotCopied = errors.New("the store was not copied")
 // ErrNotEmpty means that the target has a store or other tables.
 var ErrNotEmpty = errors.New("the target is not empty")
 
-var errUnknownOutcome = errors.New("unknown outcome: the target may have the store")
+var (
+	errUnknownOutcome = errors.New("unknown outcome: the target may have the store")
+	errRolledBack     = errors.New("the server has rolled back")
+)
 
 // Options are the options of Copy.
 type Options struct {
@@ -28,6 +30,8 @@ type Options struct {
 	// Progress, if not nil, is called repeatedly with the number of rows sent so far, and
 	// at the end of each table.
 	Progress func(table string, rows, total int64)
+	// Waits, if not nil, is called when the context of Copy ends during the commit, for which Copy waits nevertheless.
+	Waits func()
 }
 
 // tables lists all tables; each follows those that it refers to.
@@ -65,7 +69,14 @@ func Copy(ctx context.Context, path, url string, o Options) error {
 	if err := c.run(ctx); err != nil {
 		return notCopied(err)
 	}
-	return c.commit(context.WithoutCancel(ctx)) // a canceled commit would have an unknown outcome
+	if o.Waits != nil {
+		defer context.AfterFunc(ctx, o.Waits)()
+	}
+	err = commit(context.WithoutCancel(ctx), conn) // a canceled commit would have an unknown outcome
+	if errors.Is(err, errRolledBack) {
+		return notCopied(err)
+	}
+	return err
 }
 
 func notCopied(err error) error { return fmt.Errorf("%w: %w", ErrNotCopied, err) }
@@ -149,23 +160,23 @@ func (c *copying) segments(ctx context.Context) error {
 	return nil
 }
 
-// commit commits the copy. Only a response without a warning proves a commit: a warning may
-// mean that it was not replicated. Only an error of the server after which the connection
-// still works proves a rollback. Otherwise the outcome is unknown.
-func (c *copying) commit(ctx context.Context) error {
-	delete(c.to.PgConn().CustomData(), lastWarning)
-	results, err := c.to.PgConn().Exec(ctx, "COMMIT").ReadAll()
-	warning := c.to.PgConn().CustomData()[lastWarning]
-	if e, ok := errors.AsType[*pgconn.PgError](err); ok && e.SeverityUnlocalized == "ERROR" {
-		return notCopied(err)
-	}
-	switch {
-	case err != nil:
+// Confirm waits until the store that Inspect found in the database at url is durable. The session that copied it may
+// have ended while its commit waited for a standby: then everyone sees the store, but a fail-over loses it.
+func Confirm(ctx context.Context, url string) error {
+	conn, err := connect(ctx, url)
+	if err != nil {
 		return errors.Join(errUnknownOutcome, err)
-	case len(results) != 1 || results[0].CommandTag.String() != "COMMIT":
-		return notCopied(errors.New("the server has rolled back"))
-	case warning != nil:
-		return fmt.Errorf("%w: the server warns: %v", errUnknownOutcome, warning)
 	}
-	return nil
+	defer disconnect(conn) //nolint:errcheck // the response to the commit decides
+	err = exec(ctx, conn, `BEGIN`)
+	if err == nil {
+		err = exec(ctx, conn, `SELECT pg_logical_emit_message(true, 'stockrewards', '')`)
+	}
+	if err == nil {
+		err = commit(ctx, conn)
+	}
+	if err != nil && !errors.Is(err, errUnknownOutcome) {
+		err = errors.Join(errUnknownOutcome, err)
+	}
+	return err
 }

@@ -34,8 +34,9 @@ type Engine interface {
 	// may run at the same time as a Write. It fails with ErrUnknownOutcome when the outcome of
 	// the commit is unknown and the process can go on.
 	WriteForClients(ctx context.Context, f func(context.Context, Tx) error) error
-	// WriteBooks is Write for client requests that change what Write changes too: it excludes Write
-	// calls, but need not exclude WriteForClients calls. It fails as WriteForClients does.
+	// WriteBooks is Write for requests and commands that are answered by what f found, and change what Write changes
+	// too: it excludes Write calls, but need not exclude WriteForClients calls. It fails as WriteForClients does. Even
+	// when f wrote nothing, what f read is durable as soon as its own commit would be.
 	WriteBooks(ctx context.Context, f func(context.Context, Tx) error) error
 	// Durable waits until every commit that is in effect is durable, or until ctx ends. Commits become durable in
 	// their order. When it fails, with rewards.CodeUnavailable, the outcome of those that were not is unknown.

@@ -41,7 +41,7 @@ func (o *Operator) checkClock(ctx context.Context) error {
 }
 
 // change runs f in one transaction and logs the changes that f returns. An object that did not
-// change is not logged, so that a repeated command leaves no second entry.
+// change is not logged, so that a repeated command leaves no second entry. What f found is durable then, too.
 func (o *Operator) change(ctx context.Context, f func(context.Context, Tx) ([]rewards.Change, error)) error {
 	return o.changeFor(ctx, o.by.Reason, f)
 }
@@ -55,7 +55,7 @@ func (o *Operator) changeFor(
 	if err := by.Check(); err != nil {
 		return err
 	}
-	err := o.engine.Write(ctx, func(ctx context.Context, tx Tx) error {
+	err := o.engine.WriteBooks(ctx, func(ctx context.Context, tx Tx) error {
 		changes, err := f(ctx, tx)
 		if err != nil {
 			return err
@@ -64,6 +64,21 @@ func (o *Operator) changeFor(
 	})
 	if errors.Is(err, ErrCutOver) {
 		return cmp.Or(o.CheckCutover(ctx), err) // which names the other database
+	}
+	return o.judged(ctx, err)
+}
+
+// Confirm waits until what a command read before is durable, so that it may report that nothing is left to do. Over
+// PostgreSQL a standby may still lack the change that an earlier command made.
+func (s *Store) Confirm(ctx context.Context) error {
+	return s.engine.WriteBooks(ctx, func(context.Context, Tx) error { return nil })
+}
+
+// judged returns the error of a change. A verdict about what the store has, such as "exists" or "not found", says that
+// an earlier change was made: it is confirmed first.
+func (s *Store) judged(ctx context.Context, err error) error {
+	if code := rewards.CodeOf(err); err != nil && (code == rewards.CodeConflict || code == rewards.CodeNotFound) {
+		return cmp.Or(s.Confirm(ctx), err)
 	}
 	return err
 }

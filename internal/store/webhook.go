@@ -183,12 +183,12 @@ func (s *Store) DeleteWebhookEndpoint(ctx context.Context, app rewards.AppID, id
 	if err := s.dropDeliveries(ctx, app, id); err != nil {
 		return err
 	}
-	return s.engine.Write(ctx, func(ctx context.Context, tx Tx) error {
+	return s.judged(ctx, s.engine.Write(ctx, func(ctx context.Context, tx Tx) error {
 		if _, err := findEndpoint(ctx, tx, app, id); err != nil {
 			return err
 		}
 		return deleteEndpoint(ctx, tx, app, id)
-	})
+	}))
 }
 
 // deleteEndpoint deletes an endpoint with what is left of its deliveries.

@@ -59,7 +59,7 @@ func (e *watched) Read(ctx context.Context, f func(context.Context, Tx) error) e
 	return err
 }
 
-// Write is the engine's Write, and waits until its commit and what it may have seen are durable.
+// Write is the engine's Write, and waits until its commit is durable. What f only found is durable after WriteBooks.
 func (e *watched) Write(ctx context.Context, f func(context.Context, Tx) error) error {
 	return e.durably(ctx, e.paced(ctx, e.Engine.Write, f))
 }

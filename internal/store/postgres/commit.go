@@ -92,10 +92,11 @@ func execAll(
 }
 
 // certain reports whether a batch with a commit that failed with err was not committed: the server
-// refused a statement, it ended the connection instead of beginning, or it received nothing.
+// refused a statement, it ended the connection instead of beginning, or it received nothing. PgBouncer
+// also ends a connection whose server is gone, and then drops what that answered before.
 func certain(err error, beginning bool) bool {
 	if e, ok := errors.AsType[*pgconn.PgError](err); ok {
-		return e.SeverityUnlocalized == "ERROR" || beginning
+		return e.SeverityUnlocalized == "ERROR" || beginning && e.Code != protocolViolation
 	}
 	return pgconn.SafeToRetry(err)
 }

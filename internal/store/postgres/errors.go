@@ -2,8 +2,11 @@ package postgres
 
 import (
 	"context"
+	"crypto/tls"
+	"crypto/x509"
 	"errors"
 	"fmt"
+	"net"
 	"strings"
 
 	"github.com/jackc/pgx/v5/pgconn"
@@ -59,6 +62,8 @@ func classify(err error) error {
 		return refused(err)
 	case state == noUniqueIndex:
 		return rewards.Unavailable("the database is incomplete", withHint(err))
+	case loginTrouble(err) != "":
+		return rewards.Unavailable(loginTrouble(err), err)
 	case class == "08", class == "25", class == "55", class == "57", class == "58", class == "72", damaged(err):
 		return rewards.Unavailable("the database cannot be used now", err)
 	case errors.Is(err, errBroken), errors.Is(err, errNotBegun) && state == "": // no server has judged it
@@ -67,6 +72,23 @@ func classify(err error) error {
 		return fmt.Errorf("%w: %w", store.ErrOverflow, err)
 	}
 	return err
+}
+
+// loginTrouble is why no connection can be made although the server answers; "" for other errors.
+func loginTrouble(err error) string {
+	_, invalid := errors.AsType[*tls.CertificateVerificationError](err)
+	_, unknown := errors.AsType[x509.UnknownAuthorityError](err)
+	_, expired := errors.AsType[x509.CertificateInvalidError](err)
+	alert, sent := errors.AsType[*net.OpError](err)
+	switch {
+	case errors.Is(err, errFiles):
+		return "the files that a connection to the database needs cannot be used"
+	case invalid, unknown, expired:
+		return "the certificate of the database is not trusted"
+	case strings.HasPrefix(sqlState(err), "28"), sent && alert.Op == "remote error":
+		return "the database refuses the user, the password or the certificate of this service"
+	}
+	return ""
 }
 
 func refused(err error) error {
@@ -94,6 +116,9 @@ const limitReached = "54000"
 
 // noUniqueIndex is the SQLSTATE of an "on conflict" without its unique index.
 const noUniqueIndex = "42P10"
+
+// protocolViolation is the SQLSTATE of PgBouncer's own errors, such as that of a server whose connection was lost.
+const protocolViolation = "08P01"
 
 // outOfRange is the SQLSTATE of a number that does not fit into its type.
 const outOfRange = "22003"

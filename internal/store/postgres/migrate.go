@@ -227,7 +227,7 @@ const schemaLock = turnLock - 1
 // lockSchema takes the lock in a transaction on a separate connection, which holds it until it
 // is closed. PgBouncer does not share a connection with an open transaction.
 func (e *Engine) lockSchema(ctx context.Context) (*pgx.Conn, error) {
-	conn, err := pgx.ConnectConfig(ctx, e.pool.Config().ConnConfig)
+	conn, err := e.connect(ctx)
 	if err != nil {
 		return nil, redact(err)
 	}

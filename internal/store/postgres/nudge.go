@@ -5,8 +5,6 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/jackc/pgx/v5"
-
 	"stockrewards/internal/store"
 )
 
@@ -48,7 +46,7 @@ func (e *Engine) Listen(ctx context.Context, wake func()) {
 func (e *Engine) listenOnce(ctx context.Context, wake func()) {
 	ctx, stop := e.newest.untilRisen(ctx)
 	defer stop()
-	conn, err := pgx.ConnectConfig(ctx, e.pool.Config().ConnConfig)
+	conn, err := e.connect(ctx)
 	if err != nil {
 		return
 	}

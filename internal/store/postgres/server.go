@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -29,10 +30,8 @@ func (e *Engine) checkServer(ctx context.Context) error {
 	switch {
 	case unknownParameter(err):
 		return errors.New("postgres: this address is PgBouncer's: start with --pgbouncer, in session mode too")
-	case err != nil && strings.Contains(err.Error(), pgconn.ErrReadOnlyConnection.Error()):
-		return fmt.Errorf("%w: %w", errOnlyRead, redact(err))
 	case err != nil:
-		return fmt.Errorf("postgres: cannot connect: %w", redact(err))
+		return cannotConnect(err)
 	case only != "off" && !e.options.KeepSchema: // target_session_attrs allows it; commands can read there
 		return errOnlyRead
 	case version < oldestServer:
@@ -49,6 +48,9 @@ func (e *Engine) checkServer(ctx context.Context) error {
 	case literals != "on":
 		return errors.New("postgres: standard_conforming_strings is " + literals +
 			"; set it to on for the database (ALTER DATABASE … SET)")
+	case e.options.Pooled && timeout != "0": // what runs outside transactions has no other limit, such as a vacuum
+		return errors.New("postgres: statement_timeout is " + timeout +
+			" ms; behind PgBouncer set it to 0 for the role (ALTER ROLE … SET): the service limits its own statements")
 	case !e.options.Pooled && timeout != millis(statementTimeout):
 		return errors.New("postgres: the connection has lost its settings, as by PgBouncer's " +
 			"ignore_startup_parameters: start with --pgbouncer, in session mode too")
@@ -57,9 +59,27 @@ func (e *Engine) checkServer(ctx context.Context) error {
 	return nil
 }
 
+// cannotConnect is the error of a connection that failed. The server can only be read if each host is like that. A
+// standby beside a primary that refuses is not the cause.
+func cannotConnect(err error) error {
+	hosts := []error{err}
+	if e, ok := errors.AsType[*pgconn.ConnectError](err); ok {
+		if joined, ok := e.Unwrap().(interface{ Unwrap() []error }); ok {
+			hosts = joined.Unwrap()
+		}
+	}
+	cause := slices.IndexFunc(hosts, func(err error) bool { return !errors.Is(err, pgconn.ErrReadOnlyConnection) })
+	switch {
+	case cause < 0:
+		return fmt.Errorf("%w: %w", errOnlyRead, err)
+	case cause > 0:
+		err = errors.Join(append([]error{hosts[cause]}, slices.Delete(slices.Clone(hosts), cause, cause+1)...)...)
+	}
+	return fmt.Errorf("postgres: cannot connect: %w", redact(err))
+}
+
 // unknownParameter reports whether the server refuses a setting of the connection, as PgBouncer does.
 func unknownParameter(err error) bool {
-	const protocolViolation = "08P01"
 	e, ok := errors.AsType[*pgconn.PgError](err)
 	return ok && e.Code == protocolViolation && strings.Contains(e.Message, "startup parameter")
 }

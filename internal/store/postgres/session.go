@@ -221,8 +221,8 @@ func (s *session) ExecEach(ctx context.Context, query string, rows [][]any) (tou
 			return touched, err
 		}
 		touched += tag.RowsAffected()
+		s.wrote = s.wrote || tag.RowsAffected() > 0 && !tag.Select()
 	}
-	s.wrote = s.wrote || touched > 0
 	return touched, nil
 }
 

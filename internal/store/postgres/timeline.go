@@ -39,27 +39,38 @@ const (
 	timelineKey = "timeline"
 )
 
-// prefer makes the connections of the settings go to the server on the highest timeline, among several hosts. It
-// returns when each host was asked once, and goes on asking until close. One that does not answer is judged when it
-// does.
-func (n *newest) prefer(ctx context.Context, c *pgconn.Config) {
-	servers := serversOf(c)
-	if len(servers) == 1 {
+// prefer makes the connections of the settings of a URL go to the server on the highest timeline, among several
+// hosts. It returns when each host was asked once, and goes on asking until close. One that does not answer is judged
+// when it does.
+func (n *newest) prefer(ctx context.Context, url string, c *pgconn.Config) {
+	hosts := len(serversOf(c))
+	if hosts == 1 {
 		return
 	}
 	check := n.after(c.ValidateConnect)
 	ctx, n.stop = context.WithCancel(context.WithoutCancel(ctx))
 	var first sync.WaitGroup
-	for _, s := range servers {
-		one := c.Copy()
-		one.Host, one.Port, one.TLSConfig, one.Fallbacks = s[0].Host, s[0].Port, s[0].TLSConfig, s[1:]
-		one.ValidateConnect = nil // a connection to a standby is kept until it takes over
+	all := c.Copy()
+	all.ValidateConnect = nil // a connection to a standby is kept until it takes over
+	for i := range hosts {
 		first.Add(1)
 		asked := sync.OnceFunc(first.Done)
-		n.watchers.Go(func() { watch(ctx, one, check, asked) })
+		server := func() (*pgconn.PgConn, error) { return connectTo(ctx, url, all, i) }
+		n.watchers.Go(func() { watch(ctx, server, check, asked) })
 	}
 	c.ValidateConnect = check
 	first.Wait()
+}
+
+// connectTo connects to one server of the settings.
+func connectTo(ctx context.Context, url string, all *pgconn.Config, server int) (*pgconn.PgConn, error) {
+	one := all.Copy()
+	if err := renew(url, one); err != nil {
+		return nil, err
+	}
+	s := serversOf(one)[server]
+	one.Host, one.Port, one.TLSConfig, one.Fallbacks = s[0].Host, s[0].Port, s[0].TLSConfig, s[1:]
+	return pgconn.ConnectConfig(ctx, one)
 }
 
 // close ends the watch of the servers, and its connections.
@@ -70,9 +81,11 @@ func (n *newest) close() {
 
 // watch asks a server for its timeline until ctx ends, over one connection at a time. It calls asked after each
 // attempt.
-func watch(ctx context.Context, server *pgconn.Config, check pgconn.ValidateConnectFunc, asked func()) {
+func watch(
+	ctx context.Context, server func() (*pgconn.PgConn, error), check pgconn.ValidateConnectFunc, asked func(),
+) {
 	for ctx.Err() == nil {
-		if conn, err := pgconn.ConnectConfig(ctx, server); err == nil {
+		if conn, err := server(); err == nil {
 			for i := 0; i < asksOfOne && ctx.Err() == nil && !conn.IsClosed(); i++ {
 				ask(ctx, conn, check)
 				asked()
@@ -107,8 +120,7 @@ func hangUp(ctx context.Context, conn *pgconn.PgConn) {
 // serversOf lists the ways to connect to each host of the settings.
 func serversOf(c *pgconn.Config) (servers [][]*pgconn.FallbackConfig) {
 	at := make(map[string]int)
-	first := &pgconn.FallbackConfig{Host: c.Host, Port: c.Port, TLSConfig: c.TLSConfig}
-	for _, f := range append([]*pgconn.FallbackConfig{first}, c.Fallbacks...) {
+	for _, f := range ways(c) {
 		address := fmt.Sprint(f.Host, " ", f.Port)
 		if _, known := at[address]; !known {
 			at[address] = len(servers)

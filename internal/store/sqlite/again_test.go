@@ -33,6 +33,11 @@ func (e stuttering) Write(ctx context.Context, f func(context.Context, store.Tx)
 	return twice(ctx, e.Engine.Write, f)
 }
 
+// WriteBooks implements store.Engine.
+func (e stuttering) WriteBooks(ctx context.Context, f func(context.Context, store.Tx) error) error {
+	return twice(ctx, e.Engine.WriteBooks, f)
+}
+
 func (e stuttering) WriteForClients(ctx context.Context, f func(context.Context, store.Tx) error) error {
 	return twice(ctx, e.Engine.WriteForClients, f)
 }
@@ -64,6 +69,11 @@ func (e *overtaken) Write(ctx context.Context, f func(context.Context, store.Tx)
 	}
 	by()
 	return e.Engine.Write(ctx, f)
+}
+
+// WriteBooks implements store.Engine.
+func (e *overtaken) WriteBooks(ctx context.Context, f func(context.Context, store.Tx) error) error {
+	return e.Write(ctx, f)
 }
 
 // A process that was overtaken while it took the lease does not lead. With the epoch of the other

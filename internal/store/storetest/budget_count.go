@@ -98,6 +98,11 @@ func (e *Dying) Write(ctx context.Context, f func(context.Context, store.Tx) err
 	return e.Engine.Write(ctx, f)
 }
 
+// WriteBooks implements store.Engine.
+func (e *Dying) WriteBooks(ctx context.Context, f func(context.Context, store.Tx) error) error {
+	return e.Write(ctx, f)
+}
+
 // testBudgetsResumed: the command may die at any of its commits. Awards go on, and a repetition
 // counts what is left.
 func testBudgetsResumed(t *testing.T, w *World) {

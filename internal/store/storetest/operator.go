@@ -298,6 +298,11 @@ func (e unlogged) Write(ctx context.Context, f func(context.Context, store.Tx) e
 	})
 }
 
+// WriteBooks implements store.Engine.
+func (e unlogged) WriteBooks(ctx context.Context, f func(context.Context, store.Tx) error) error {
+	return e.Write(ctx, f)
+}
+
 type unloggedColumns struct {
 	unloggedTx
 	columns store.ColumnTx

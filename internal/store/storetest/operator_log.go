@@ -137,6 +137,11 @@ func (e watchedLog) Write(ctx context.Context, f func(context.Context, store.Tx)
 	})
 }
 
+// WriteBooks implements store.Engine.
+func (e watchedLog) WriteBooks(ctx context.Context, f func(context.Context, store.Tx) error) error {
+	return e.Write(ctx, f)
+}
+
 type watchedColumns struct {
 	watchedTx
 	columns store.ColumnTx

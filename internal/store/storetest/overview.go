@@ -67,6 +67,11 @@ func (e *counted) Write(ctx context.Context, f func(context.Context, store.Tx) e
 	return e.Engine.Write(ctx, f)
 }
 
+// WriteBooks implements store.Engine.
+func (e *counted) WriteBooks(ctx context.Context, f func(context.Context, store.Tx) error) error {
+	return e.Write(ctx, f)
+}
+
 // WriteForClients implements store.Engine.
 func (e *counted) WriteForClients(ctx context.Context, f func(context.Context, store.Tx) error) error {
 	select {

@@ -31,6 +31,11 @@ func (e measured) Write(ctx context.Context, f func(context.Context, store.Tx) e
 	return err
 }
 
+// WriteBooks implements store.Engine.
+func (e measured) WriteBooks(ctx context.Context, f func(context.Context, store.Tx) error) error {
+	return e.Write(ctx, f)
+}
+
 type measuredTx struct {
 	store.Tx
 	changed *int64

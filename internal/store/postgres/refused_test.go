@@ -1,0 +1,67 @@
+package postgres_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"syscall"
+	"testing"
+
+	"stockrewards/internal/store"
+	"stockrewards/internal/store/postgres"
+	"stockrewards/internal/store/postgres/pgtest"
+)
+
+// A healthy standby beside a primary that is down is not the reason why nothing starts.
+func TestTheReasonOfThePrimaryComesFirst(t *testing.T) {
+	t.Parallel()
+	url := database(t, cluster(t))
+	exec(t, url, `DO $$ BEGIN EXECUTE format('ALTER DATABASE %I SET default_transaction_read_only = on', current_database()); END $$`)
+	wantRefused(t, url, postgres.Options{}, "postgres: the server can only be read")
+	address, err := pgtest.FreeAddress()
+	check(t, err)
+	_, err = postgres.Open(t.Context(), strings.Replace(url, "/test", ","+address+"/test", 1), postgres.Options{})
+	if first, _, _ := strings.Cut(fmt.Sprint(err), "\n"); !strings.Contains(first, "postgres: cannot connect: "+address) {
+		t.Errorf("%v", err)
+	}
+}
+
+// Behind PgBouncer a timeout of the database would end a vacuum.
+func TestATimeoutBehindPgBouncer(t *testing.T) {
+	t.Parallel()
+	c := cluster(t)
+	url := database(t, c)
+	exec(t, url, `DO $$ BEGIN EXECUTE format('ALTER DATABASE %I SET statement_timeout = 30000', current_database()); END $$`)
+	pooled := strings.Replace(url, fmt.Sprint(c.Port), fmt.Sprint(pgtest.StartPgBouncer(t, c)), 1)
+	wantRefused(t, pooled, postgres.Options{Pooled: true}, "statement_timeout is 30000 ms")
+	open(t, url, postgres.Options{})
+}
+
+// The server dies when it has committed a transaction and before it answers. PgBouncer drops what it answered before,
+// and ends the connection: the outcome is unknown, and the transaction is not run again.
+func TestACommitThatPgBouncerDoesNotAnswer(t *testing.T) {
+	t.Parallel()
+	c := pgtest.Start(t)
+	url := c.Database(t, "lost")
+	port := pgtest.StartPgBouncer(t, c)
+	e := open(t, strings.Replace(url, fmt.Sprint(c.Port), fmt.Sprint(port), 1), postgres.Options{Pooled: true})
+	c.Must(t, "postgres", "alter system set synchronous_standby_names = 'nobody'")
+	c.Must(t, "postgres", "select pg_reload_conf()")
+	conn := connect(t, url)
+	await(t, conn, "select current_setting('synchronous_standby_names') = 'nobody'")
+	runs, wrote := 0, make(chan error, 1)
+	go func() {
+		wrote <- e.Write(t.Context(), func(_ context.Context, tx store.Tx) error {
+			runs++
+			tx.(store.NetworkTx).ExecLater(`INSERT INTO settings (name, value) VALUES ('written', 'x')`) //nolint:forcetypeassert // it is
+			return nil
+		})
+	}()
+	await(t, conn, "select exists (select from pg_stat_activity where wait_event = 'SyncRep')")
+	check(t, syscall.Kill(c.PID(), syscall.SIGKILL))
+	if err := <-wrote; !errors.Is(err, store.ErrUnknownOutcome) || runs != 1 {
+		t.Errorf("%d runs: %v", runs, err)
+	}
+	c.Kill()
+}

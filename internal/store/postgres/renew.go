@@ -1,0 +1,71 @@
+package postgres
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+)
+
+// errFiles means that the files of a connection cannot be used: the passfile, certificates and keys.
+var errFiles = errors.New("postgres: cannot use the files that the connection needs")
+
+// renew reads the files that the URL names again, for a new connection: they are replaced while the process runs. They
+// must lead to the same servers and check as much of them as before. A file that is missing for a moment must not lead
+// to a connection without its protection.
+func renew(url string, c *pgconn.Config) error {
+	now, err := pgconn.ParseConfig(url)
+	if err != nil {
+		return fmt.Errorf("%w: %w", errFiles, redact(err))
+	}
+	if !slices.EqualFunc(ways(c), ways(now), equallySafe) {
+		return fmt.Errorf("%w: the servers, or how much is checked of them, are not those of the start", errFiles)
+	}
+	c.Password, c.TLSConfig, c.Fallbacks = now.Password, now.TLSConfig, now.Fallbacks
+	return nil
+}
+
+// ways lists the ways to connect of the settings, in the order in which they are tried.
+func ways(c *pgconn.Config) []*pgconn.FallbackConfig {
+	first := &pgconn.FallbackConfig{Host: c.Host, Port: c.Port, TLSConfig: c.TLSConfig}
+	return append([]*pgconn.FallbackConfig{first}, c.Fallbacks...)
+}
+
+func equallySafe(a, b *pgconn.FallbackConfig) bool {
+	return a.Host == b.Host && a.Port == b.Port && safetyOf(a.TLSConfig) == safetyOf(b.TLSConfig)
+}
+
+// safety is how much a connection checks of its server.
+type safety int
+
+const (
+	plainText safety = iota
+	encrypted
+	trusted // the certificate's authority is
+	named   // and the certificate has the server's name
+)
+
+func safetyOf(c *tls.Config) safety {
+	switch {
+	case c == nil:
+		return plainText
+	case !c.InsecureSkipVerify:
+		return named
+	case c.VerifyPeerCertificate != nil:
+		return trusted
+	}
+	return encrypted
+}
+
+// connect makes a connection outside the pool.
+func (e *Engine) connect(ctx context.Context) (*pgx.Conn, error) {
+	config := e.pool.Config()
+	if err := config.BeforeConnect(ctx, config.ConnConfig); err != nil {
+		return nil, err
+	}
+	return pgx.ConnectConfig(ctx, config.ConnConfig)
+}
