@@ -2,8 +2,12 @@ package postgres
 
 import (
 	"context"
+	"errors"
 	"net"
+	"sync/atomic"
 	"time"
+
+	"github.com/jackc/pgx/v5/pgconn"
 
 	"stockrewards/internal/guard"
 )
@@ -25,4 +29,37 @@ func dial(ctx context.Context, network, address string) (net.Conn, error) {
 		Control:         guard.EndSilence(silentFor),
 	}
 	return d.DialContext(ctx, network, address)
+}
+
+// dialer dials for one connection: for itself, and once more to cancel its statement when pgx gives it up.
+type dialer struct{ committing atomic.Bool }
+
+// dialed is the key of a connection's dialer in its data.
+const dialed = "dialed"
+
+var errCommitting = errors.New("postgres: a commit that was sent is not canceled")
+
+// useDialer gives a new connection its dialer.
+func useDialer(c *pgconn.Config) {
+	d := new(dialer)
+	c.DialFunc = d.dial
+	c.AfterConnect = func(_ context.Context, conn *pgconn.PgConn) error {
+		conn.CustomData()[dialed] = d
+		return nil
+	}
+}
+
+func (d *dialer) dial(ctx context.Context, network, address string) (net.Conn, error) {
+	if d.committing.Load() {
+		return nil, errCommitting
+	}
+	return dial(ctx, network, address)
+}
+
+// commits says whether a commit was sent on a connection and has no answer yet. A canceled one that waits for the
+// standby would be seen by all, although a fail-over undoes it. Left alone it is not seen before the standby has it.
+func commits(conn *pgconn.PgConn, now bool) {
+	if d, ok := conn.CustomData()[dialed].(*dialer); ok {
+		d.committing.Store(now)
+	}
 }

@@ -40,7 +40,7 @@ const defaultPlansFor = 5 * time.Second
 // The limits of a connection.
 const (
 	defaultConnections = 16
-	statementTimeout   = 15 * time.Second // of one statement, or a commit with its replication
+	statementTimeout   = 15 * time.Second // of one statement, but not of a commit that waits for the standby
 	lockTimeout        = 10 * time.Second // of the wait for a turn
 	idleTimeout        = 5 * time.Second  // of a transaction whose client froze
 	txTimeout          = 20 * time.Second // of a whole transaction, on the client's side
@@ -121,10 +121,12 @@ func poolConfig(url string, o Options) (*pgxpool.Config, error) {
 	if o.Connections > 0 {
 		config.MaxConns = int32(min(o.Connections, 1_000))
 	}
-	config.BeforeConnect = func(_ context.Context, c *pgx.ConnConfig) error { return renew(url, &c.Config) }
+	config.BeforeConnect = func(_ context.Context, c *pgx.ConnConfig) error {
+		useDialer(&c.Config)
+		return renew(url, &c.Config)
+	}
 	c := config.ConnConfig
 	c.ConnectTimeout = dialTimeout
-	c.DialFunc = dial
 	if c.ValidateConnect == nil { // as with target_session_attrs=read-write
 		c.ValidateConnect = pgconn.ValidateConnectTargetSessionAttrsReadWrite
 	}

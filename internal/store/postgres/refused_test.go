@@ -32,9 +32,9 @@ func TestATimeoutBehindPgBouncer(t *testing.T) {
 	t.Parallel()
 	c := cluster(t)
 	url := database(t, c)
-	exec(t, url, `DO $$ BEGIN EXECUTE format('ALTER DATABASE %I SET statement_timeout = 30000', current_database()); END $$`)
+	exec(t, url, `DO $$ BEGIN EXECUTE format('ALTER DATABASE %I SET statement_timeout = 14000', current_database()); END $$`)
 	pooled := strings.Replace(url, fmt.Sprint(c.Port), fmt.Sprint(pgtest.StartPgBouncer(t, c)), 1)
-	wantRefused(t, pooled, postgres.Options{Pooled: true}, "statement_timeout is 30000 ms")
+	wantRefused(t, pooled, postgres.Options{Pooled: true}, "statement_timeout is 14000 ms")
 	open(t, url, postgres.Options{})
 }
 

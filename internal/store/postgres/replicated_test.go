@@ -128,6 +128,45 @@ func TestAnswersStandOnTheStandby(t *testing.T) {
 	check(t, w.SaveBrakes(t.Context(), again, rewards.Brakes{}))
 }
 
+// Nobody sees a commit that waits for the standby, also after its client has given up: a fail-over may undo it. It takes
+// effect when the standby is not needed any more.
+func TestACommitThatWaitsIsNotSeen(t *testing.T) {
+	t.Parallel()
+	pair := pgtest.StartPair(t)
+	pair.Primary.Database(t, "rewards")
+	e := open(t, pair.URL("rewards"), postgres.Options{})
+	set := func(value string) func(context.Context, store.Tx) error {
+		return func(ctx context.Context, tx store.Tx) error {
+			_, err := tx.Exec(ctx, `INSERT INTO settings (name, value) VALUES ('test', ?1)
+				ON CONFLICT (name) DO UPDATE SET value = excluded.value`, value)
+			return err
+		}
+	}
+	get := func() (value string) {
+		check(t, e.Read(t.Context(), func(ctx context.Context, tx store.Tx) error {
+			return tx.Query(ctx, func(row store.Row) error { return row.Scan(&value) }, `SELECT value FROM settings WHERE name = 'test'`)
+		}))
+		return value
+	}
+	check(t, e.WriteWithin(t.Context(), time.Minute, set("before")))
+	pair.Standby.Kill()
+	if err := e.WriteWithin(t.Context(), time.Second, set("now")); !errors.Is(err, store.ErrUnknownOutcome) {
+		t.Errorf("a write without the standby: %v", err)
+	}
+	if err := e.WriteWithin(t.Context(), time.Second, set("later")); err == nil || errors.Is(err, store.ErrUnknownOutcome) {
+		t.Errorf("a write beside it: %v, want that it did not begin", err)
+	}
+	if got := get(); got != "before" {
+		t.Errorf("a read sees what the standby has not: %q", got)
+	}
+	pair.Primary.Must(t, "postgres", "alter system set synchronous_standby_names = ''")
+	pair.Primary.Must(t, "postgres", "select pg_reload_conf()")
+	check(t, e.WriteWithin(t.Context(), time.Minute, func(context.Context, store.Tx) error { return nil }))
+	if got := get(); got != "now" {
+		t.Errorf("after it %q, want what waited", got)
+	}
+}
+
 // After a fail-over the old primary starts again, as a server that can be written. Neither a running engine nor a new
 // one uses it, although it comes first in the URL.
 func TestAnOldPrimaryThatComesBackIsNotUsed(t *testing.T) {

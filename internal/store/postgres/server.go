@@ -21,11 +21,12 @@ var errOnlyRead = errors.New("postgres: the server can only be read: " +
 // checkServer refuses a server that is too old, or whose settings lose commits or change the form of values.
 func (e *Engine) checkServer(ctx context.Context) error {
 	var version int
-	var fsync, encoding, client, binary, literals, only, timeout string
+	var fsync, encoding, client, binary, literals, only string
+	var timeout int64 // in milliseconds
 	err := e.pool.QueryRow(ctx, `select current_setting('server_version_num')::int, current_setting('fsync'),
 		current_setting('server_encoding'), current_setting('client_encoding'), current_setting('bytea_output'),
 		current_setting('standard_conforming_strings'), current_setting('transaction_read_only'),
-		(select setting from pg_settings where name = 'statement_timeout')`).
+		(select setting::bigint from pg_settings where name = 'statement_timeout')`).
 		Scan(&version, &fsync, &encoding, &client, &binary, &literals, &only, &timeout)
 	switch {
 	case unknownParameter(err):
@@ -48,10 +49,10 @@ func (e *Engine) checkServer(ctx context.Context) error {
 	case literals != "on":
 		return errors.New("postgres: standard_conforming_strings is " + literals +
 			"; set it to on for the database (ALTER DATABASE … SET)")
-	case e.options.Pooled && timeout != "0": // what runs outside transactions has no other limit, such as a vacuum
-		return errors.New("postgres: statement_timeout is " + timeout +
-			" ms; behind PgBouncer set it to 0 for the role (ALTER ROLE … SET): the service limits its own statements")
-	case !e.options.Pooled && timeout != millis(statementTimeout):
+	case e.options.Pooled && timeout > 0 && timeout < statementTimeout.Milliseconds(): // of what has no transaction
+		return fmt.Errorf("postgres: statement_timeout is %d ms; behind PgBouncer set it to 0 for the role "+
+			"(ALTER ROLE … SET): the service limits its own statements", timeout)
+	case !e.options.Pooled && timeout != statementTimeout.Milliseconds():
 		return errors.New("postgres: the connection has lost its settings, as by PgBouncer's " +
 			"ignore_startup_parameters: start with --pgbouncer, in session mode too")
 	}
