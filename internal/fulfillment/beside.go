@@ -133,14 +133,26 @@ func (w *Worker) addOthers(ctx context.Context, a rewards.Action, p *prepared) (
 }
 
 // addOpen adds that another open action changes the stocks, or that an undo of one is not over.
-func (w *Worker) addOpen(a rewards.Action, at judging, p *prepared) {
-	for _, b := range w.actions.open {
-		p.standing.Undone = p.standing.Undone || b.AssetID == a.AssetID && b.DoubtsUndo()
-		if b.ID != a.ID && b.MayShow(at.clock.Now) {
-			p.standing.Source.Shared = p.standing.Source.Shared || b.Changes(p.stock.Named(a.Symbol))
-			p.standing.Target.Shared = p.standing.Target.Shared || b.Changes(p.target.Named(a.NewSymbol))
+func (w *Worker) addOpen(ctx context.Context, a rewards.Action, at judging, p *prepared) error {
+	for _, k := range []struct {
+		stake *rewards.Stake
+		stock rewards.NamedStock
+	}{{&p.standing.Source, p.stock.Named(a.Symbol)}, {&p.standing.Target, p.target.Named(a.NewSymbol)}} {
+		for _, b := range w.actions.open {
+			k.stake.Undone = k.stake.Undone || b.AssetID == k.stock.ID && b.DoubtsUndo()
+			k.stake.Shared = k.stake.Shared || b.ID != a.ID && b.MayShow(at.clock.Now) && b.Changes(k.stock)
 		}
+		if !k.stake.Undone {
+			continue
+		}
+		const enough = 100
+		undone, err := w.store.Actions(ctx, rewards.ActionUndone, "", enough)
+		if err != nil {
+			return err
+		}
+		*k.stake = a.BesideUndone(*k.stake, k.stock, undone)
 	}
+	return nil
 }
 
 // addOrder adds that another action of the stocks may have to come first, or was applied before this one although the

@@ -174,8 +174,10 @@ func (w *Worker) prepare(ctx context.Context, a rewards.Action, at judging) (p p
 	if p.standing.Others, err = w.impacts(ctx, a, at, p); err != nil {
 		return p, err
 	}
-	w.addOpen(a, at, &p)
-	var after string
+	if err := w.addOpen(ctx, a, at, &p); err != nil {
+		return p, err
+	}
+	var after rewards.Action
 	if !a.ApprovedAt.IsZero() { // maybe again
 		if p.standing.Undo, after, err = w.store.LastUndo(ctx, a.ID); err != nil {
 			return p, err
@@ -200,8 +202,8 @@ func (w *Worker) prepare(ctx context.Context, a rewards.Action, at judging) (p p
 			return p, err
 		}
 	}
-	if after != "" && p.standing.Undone && !a.Explains(p.conversion, p.standing) {
-		p.waits = "the action " + after + ", which was undone after it: apply that one first"
+	if a.AwaitsUndone(after, p.conversion, p.standing) {
+		p.waits = "the action " + after.ID + ", which was undone after it: apply that one first"
 	}
 	return p, err
 }

@@ -148,6 +148,26 @@ func (a Action) ApprovedAfter(b Action) bool {
 	return !b.ApprovedAt.IsZero() && b.ApprovedAt.Before(a.ApprovedAt) && !waits
 }
 
+// AwaitsUndone reports whether an approved action waits for another one that was undone after it, zero for none: then its
+// own undo can be taken back. It does not when the broker's positions need only this one. Nor does it when an operator
+// has approved it first of two actions of one day whose order matters: they may have been applied in the wrong one.
+func (a Action) AwaitsUndone(after Action, c Conversion, s Standing) bool {
+	first := after.ApprovedAt.IsZero() || a.ApprovedAt.Before(after.ApprovedAt)
+	reordered := first && a.ExDate == after.ExDate && (a.CountsSharesOf(after) || after.CountsSharesOf(a))
+	return after.ID != "" && (s.Source.Undone || s.Target.Undone) && !reordered && !a.Explains(c, s)
+}
+
+// BesideUndone returns the stake of a stock whose position is in doubt since an undo. undone are the actions that were
+// undone. When none of them changes the stock, and a was not undone itself, a is the last one that the position shows.
+// When one of them ends the stock, the position shows nothing of the others.
+func (a Action) BesideUndone(k Stake, stock NamedStock, undone []Action) Stake {
+	changes := func(b Action) bool { return b.Changes(stock) }
+	ends := func(b Action) bool { return b.AssetID == stock.ID && b.Ends() }
+	k.Undone = !a.AppliedAt.IsZero() || slices.ContainsFunc(undone, changes)
+	k.Shared = k.Shared || slices.ContainsFunc(undone, ends)
+	return k
+}
+
 // RenamedBy returns the action of a list that gave the stock which a gives another symbol, within ten days. It may be
 // open.
 func (a Action) RenamedBy(list []Action) (by Action, found bool) {
