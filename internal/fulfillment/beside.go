@@ -9,10 +9,10 @@ import (
 	"stockrewards/internal/rewards"
 )
 
-// later lists the other actions of the stock of a, of the same day or later, that are due.
+// later lists the other actions of the stock of a, of the same day or later, that the broker's positions may show.
 func (w *Worker) later(a rewards.Action, clock rewards.MarketClock) (list []rewards.Action) {
 	for _, b := range w.actions.open { // in the order of their ex-dates
-		if b.ID != a.ID && b.AssetID == a.AssetID && b.ExDate >= a.ExDate && w.due(b, clock) {
+		if b.ID != a.ID && b.AssetID == a.AssetID && b.ExDate >= a.ExDate && b.MayShow(clock.Now) {
 			list = append(list, b)
 		}
 	}
