@@ -132,6 +132,23 @@ func (w *Worker) addOthers(ctx context.Context, a rewards.Action, p *prepared) (
 	return nil
 }
 
+// dropUndo drops the undo of the action if it cannot be taken back, because another action gave shares since.
+func (w *Worker) dropUndo(ctx context.Context, a rewards.Action, p *prepared) error {
+	for _, b := range p.others {
+		if p.standing.Undo.Number == 0 || b.AssetID == a.AssetID {
+			continue
+		}
+		switches, err := w.store.Switches(ctx, b.ID)
+		if err != nil {
+			return err
+		}
+		if a.GivenBefore(b, switches, p.standing.Undo) {
+			p.standing.Undo = rewards.Switch{}
+		}
+	}
+	return nil
+}
+
 // addOpen adds that another open action changes the stocks, or that an undo of one is not over.
 func (w *Worker) addOpen(ctx context.Context, a rewards.Action, at judging, p *prepared) error {
 	for _, k := range []struct {

@@ -66,6 +66,12 @@ func TestActionsOfDaysTakenBack(t *testing.T) {
 		"a new symbol, then a split": {"review", [3]int64{500, 300, 5000}, []deed{
 			{kind: "name_change", source: xyz, old: 1, new: 1}, {kind: "reverse_split", source: xyz, old: 10, new: 1},
 		}, 1},
+		"a gift into a stock that is renamed": {"auto", [3]int64{3000, 1300, 300}, []deed{
+			{kind: "spin_off", source: aapl, target: ko, old: 6, new: 1}, {kind: "renaming_split", source: ko, old: 4, new: 1},
+		}, 0},
+		"a merger before a dividend": {"review", [3]int64{300, 265, 263}, []deed{
+			{kind: "stock_merger", source: ko, target: xyz, old: 4, new: 2}, {kind: "stock_dividend", source: xyz, old: 20, new: 22},
+		}, 1},
 	} {
 		for _, lieu := range []bool{false, true} {
 			t.Run(fmt.Sprintf("%s, cash in lieu %t", name, lieu), func(t *testing.T) {

@@ -166,8 +166,8 @@ func (w *Worker) prepare(ctx context.Context, a rewards.Action, at judging) (p p
 			return p, err
 		}
 		p.symbols = symbolsOf(p.stock, later)
-		names := slices.Concat(p.symbols, []string{a.Symbol, a.NewSymbol})
-		if p.activities, err = w.store.ActivitiesOf(ctx, a.ExDate, names...); err != nil {
+		others := slices.DeleteFunc(slices.Clone(p.symbols), func(s string) bool { return s == a.Symbol })
+		if p.activities, err = w.store.ActivitiesOf(ctx, a.ExDate, append(others, a.Symbol, a.NewSymbol)...); err != nil {
 			return p, err
 		}
 	}
@@ -185,6 +185,9 @@ func (w *Worker) prepare(ctx context.Context, a rewards.Action, at judging) (p p
 	}
 	p.standing.LiveOrder = at.buying(a.AssetID, p.target.ID).ClientOrderID
 	if err := w.addOthers(ctx, a, &p); err != nil {
+		return p, err
+	}
+	if err := w.dropUndo(ctx, a, &p); err != nil {
 		return p, err
 	}
 	var part rewards.Fraction
