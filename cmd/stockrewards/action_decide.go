@@ -35,7 +35,8 @@ func (c *actionApply) Run(ctx context.Context) error {
 				"see `stockrewards action show %[1]s`\n", a.ID, a)
 		}
 		if err == nil && before.Unordered() {
-			sayf("the other action may follow by itself at once: if the broker did that one first, undo both, and apply it first\n")
+			sayf("the other action may follow by itself at once: if the broker did that one first, " +
+				"undo both, and apply that one first\n")
 		}
 		return err
 	})

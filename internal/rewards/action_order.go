@@ -148,9 +148,9 @@ func (a Action) ApprovedAfter(b Action) bool {
 	return !b.ApprovedAt.IsZero() && b.ApprovedAt.Before(a.ApprovedAt) && !waits
 }
 
-// AwaitsUndone reports whether an approved action waits for another one that was undone after it, zero for none: then its
-// own undo can be taken back. It does not when the broker's positions need only this one. Nor does it when an operator
-// has approved it first of two actions of one day whose order matters: they may have been applied in the wrong one.
+// AwaitsUndone reports whether an approved action waits for another one that was undone after it, zero for none: then
+// its own undo can be taken back. It does not when the broker's positions need only this one. Nor does it when an
+// operator has approved it first of two actions of one day whose order matters: the first time it may have been wrong.
 func (a Action) AwaitsUndone(after Action, c Conversion, s Standing) bool {
 	open := after.ID != "" && after.State != ActionApplied && after.State != ActionSwept
 	first := after.ApprovedAt.IsZero() || a.ApprovedAt.Before(after.ApprovedAt)
