@@ -114,7 +114,8 @@ func (d *day) confuse() {
 	d.t.Helper()
 	for range 3 + d.random.IntN(6) {
 		e := d.deeds[d.random.IntN(len(d.deeds))]
-		ctx, what := d.t.Context(), ""
+		ctx := d.t.Context()
+		var what string
 		var err error
 		switch k := d.random.IntN(8); {
 		case k < 4:

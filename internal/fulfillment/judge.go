@@ -166,8 +166,9 @@ func (w *Worker) prepare(ctx context.Context, a rewards.Action, at judging) (p p
 			return p, err
 		}
 		p.symbols = symbolsOf(p.stock, later)
-		others := slices.DeleteFunc(slices.Clone(p.symbols), func(s string) bool { return s == a.Symbol })
-		if p.activities, err = w.store.ActivitiesOf(ctx, a.ExDate, append(others, a.Symbol, a.NewSymbol)...); err != nil {
+		names := slices.DeleteFunc(slices.Clone(p.symbols), func(s string) bool { return s == a.Symbol })
+		names = append(names, a.Symbol, a.NewSymbol)
+		if p.activities, err = w.store.ActivitiesOf(ctx, a.ExDate, names...); err != nil {
 			return p, err
 		}
 	}
