@@ -25,10 +25,18 @@ type actionApply struct{ actionDecision }
 
 func (c *actionApply) Run(ctx context.Context) error {
 	return c.operate(ctx, "action apply", required(c.Reason), func(s *store.Operator) error {
+		before, _, err := s.Action(ctx, c.ID)
+		if err != nil {
+			return err
+		}
 		a, err := s.ApproveAction(ctx, c.ID, c.Revoke)
 		if err == nil {
 			sayf("%s will be applied: %s\nthe running service does it once no order of the stock is open: "+
 				"see `stockrewards action show %[1]s`\n", a.ID, a)
+		}
+		if err == nil && before.Unordered() {
+			sayf("the other action may follow by itself at once: if the broker did that one first, " +
+				"undo both, and apply that one first\n")
 		}
 		return err
 	})

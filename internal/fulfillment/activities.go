@@ -222,7 +222,7 @@ func (w *Worker) basisPart(a rewards.Action, p *prepared) (part rewards.Fraction
 		source, tradedAt = w.market.FirstTrade(a.AssetID, open)
 		given, _ = w.market.FirstTrade(p.target.ID, open)
 		for _, later := range p.others {
-			source = a.PriceBefore(later, source, tradedAt, p.standing.Undone)
+			source = a.PriceBefore(later, source, tradedAt, p.standing.Source.Undone)
 		}
 	}
 	if source == 0 || given == 0 {

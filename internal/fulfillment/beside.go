@@ -9,10 +9,10 @@ import (
 	"stockrewards/internal/rewards"
 )
 
-// later lists the other actions of the stock of a, of the same day or later, that are due.
+// later lists the other actions of the stock of a, of the same day or later, that the broker's positions may show.
 func (w *Worker) later(a rewards.Action, clock rewards.MarketClock) (list []rewards.Action) {
 	for _, b := range w.actions.open { // in the order of their ex-dates
-		if b.ID != a.ID && b.AssetID == a.AssetID && b.ExDate >= a.ExDate && w.due(b, clock) {
+		if b.ID != a.ID && b.AssetID == a.AssetID && b.ExDate >= a.ExDate && b.MayShow(clock.Now) {
 			list = append(list, b)
 		}
 	}
@@ -132,15 +132,44 @@ func (w *Worker) addOthers(ctx context.Context, a rewards.Action, p *prepared) (
 	return nil
 }
 
-// addOpen adds that another open action changes the stocks, or that an undo of one is not over.
-func (w *Worker) addOpen(a rewards.Action, at judging, p *prepared) {
-	for _, b := range w.actions.open {
-		p.standing.Undone = p.standing.Undone || b.AssetID == a.AssetID && b.DoubtsUndo()
-		if b.ID != a.ID && b.MayShow(at.clock.Now) {
-			p.standing.Source.Shared = p.standing.Source.Shared || b.Changes(p.stock.Named(a.Symbol))
-			p.standing.Target.Shared = p.standing.Target.Shared || b.Changes(p.target.Named(a.NewSymbol))
+// dropUndo drops the undo of the action if it cannot be taken back, because another action gave shares since.
+func (w *Worker) dropUndo(ctx context.Context, a rewards.Action, p *prepared) error {
+	for _, b := range p.others {
+		if p.standing.Undo.Number == 0 || b.AssetID == a.AssetID {
+			continue
+		}
+		switches, err := w.store.Switches(ctx, b.ID)
+		if err != nil {
+			return err
+		}
+		if a.GivenBefore(b, switches, p.standing.Undo) {
+			p.standing.Undo = rewards.Switch{}
 		}
 	}
+	return nil
+}
+
+// addOpen adds that another open action changes the stocks, or that an undo of one is not over.
+func (w *Worker) addOpen(ctx context.Context, a rewards.Action, at judging, p *prepared) error {
+	for _, k := range []struct {
+		stake *rewards.Stake
+		stock rewards.NamedStock
+	}{{&p.standing.Source, p.stock.Named(a.Symbol)}, {&p.standing.Target, p.target.Named(a.NewSymbol)}} {
+		for _, b := range w.actions.open {
+			k.stake.Undone = k.stake.Undone || b.AssetID == k.stock.ID && b.DoubtsUndo()
+			k.stake.Shared = k.stake.Shared || b.ID != a.ID && b.MayShow(at.clock.Now) && b.Changes(k.stock)
+		}
+		if !k.stake.Undone {
+			continue
+		}
+		const enough = 100
+		undone, err := w.store.Actions(ctx, rewards.ActionUndone, "", enough)
+		if err != nil {
+			return err
+		}
+		*k.stake = a.BesideUndone(*k.stake, k.stock, undone)
+	}
+	return nil
 }
 
 // addOrder adds that another action of the stocks may have to come first, or was applied before this one although the

@@ -236,18 +236,7 @@ func (d *day) has(u rewards.User) (shares []int64, basis money.USD) {
 // reviews.
 func (d *day) live() (held bool) {
 	d.t.Helper()
-	if d.lieu {
-		d.afflict("cash-in-lieu")
-	}
-	d.announceAll(d.deeds)
-	d.run(20 * time.Second)
-	for _, e := range d.deeds {
-		d.t.Logf("the broker does %s", e)
-		for _, shares := range d.shares {
-			e.happen(shares)
-		}
-	}
-	d.pass()
+	d.begin()
 	held = d.decided()
 	d.resolve()
 	d.verify()
@@ -368,7 +357,7 @@ func (d *day) verify() {
 				sums[j] -= int64(p.Qty)
 			}
 		}
-		if difference := sums[j] + d.houseOf(d.assets[j]); difference != 0 {
+		if difference := sums[j] + d.houseOf(d.assets[j]); difference != 0 && !d.doubted(d.assets[j]) {
 			d.t.Errorf("users and house have %d billionths of %s more than the broker", difference, symbol)
 		}
 	}

@@ -166,7 +166,8 @@ func (w *Worker) prepare(ctx context.Context, a rewards.Action, at judging) (p p
 			return p, err
 		}
 		p.symbols = symbolsOf(p.stock, later)
-		names := slices.Concat(p.symbols, []string{a.Symbol, a.NewSymbol})
+		names := slices.DeleteFunc(slices.Clone(p.symbols), func(s string) bool { return s == a.Symbol })
+		names = append(names, a.Symbol, a.NewSymbol)
 		if p.activities, err = w.store.ActivitiesOf(ctx, a.ExDate, names...); err != nil {
 			return p, err
 		}
@@ -174,8 +175,10 @@ func (w *Worker) prepare(ctx context.Context, a rewards.Action, at judging) (p p
 	if p.standing.Others, err = w.impacts(ctx, a, at, p); err != nil {
 		return p, err
 	}
-	w.addOpen(a, at, &p)
-	var after string
+	if err := w.addOpen(ctx, a, at, &p); err != nil {
+		return p, err
+	}
+	var after rewards.Action
 	if !a.ApprovedAt.IsZero() { // maybe again
 		if p.standing.Undo, after, err = w.store.LastUndo(ctx, a.ID); err != nil {
 			return p, err
@@ -183,6 +186,9 @@ func (w *Worker) prepare(ctx context.Context, a rewards.Action, at judging) (p p
 	}
 	p.standing.LiveOrder = at.buying(a.AssetID, p.target.ID).ClientOrderID
 	if err := w.addOthers(ctx, a, &p); err != nil {
+		return p, err
+	}
+	if err := w.dropUndo(ctx, a, &p); err != nil {
 		return p, err
 	}
 	var part rewards.Fraction
@@ -200,8 +206,8 @@ func (w *Worker) prepare(ctx context.Context, a rewards.Action, at judging) (p p
 			return p, err
 		}
 	}
-	if after != "" && p.standing.Undone && !a.Explains(p.conversion, p.standing) {
-		p.waits = "the action " + after + ", which was undone after it: apply that one first"
+	if a.AwaitsUndone(after, p.conversion, p.standing) {
+		p.waits = "the action " + after.ID + ", which was undone after it: apply that one first"
 	}
 	return p, err
 }

@@ -166,7 +166,7 @@ type ActionStore interface {
 		r rewards.Renaming) error
 	// LastUndo returns the undo of an action that can be taken back; the zero value without one, and the
 	// action that was undone after it.
-	LastUndo(ctx context.Context, action string) (undo rewards.Switch, after string, err error)
+	LastUndo(ctx context.Context, action string) (undo rewards.Switch, after rewards.Action, err error)
 	// Switches lists the switches of an action, oldest first.
 	Switches(ctx context.Context, action string) ([]rewards.Switch, error)
 	// OpenSwitch returns the switch whose sweep goes on.

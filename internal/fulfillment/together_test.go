@@ -241,9 +241,19 @@ func TestASpinOffUnderTheNewSymbol(t *testing.T) {
 		for _, symbol := range []string{"AAPL", "KO"} {
 			w.wantAfter(5*time.Second, w.give(symbol, 3000*usd), rewards.Executed)
 		}
+		before, cost := w.holding(w.user, "AAPL").CostBasis, w.holding(w.user, "KO").CostBasis
 		ids := w.together([2]string{renaming, spinOffOfAAPL})
 		for _, id := range ids {
 			w.wantAction(id, rewards.ActionSwept)
+		}
+		list, _, err := w.client.Activities(w.t.Context(), rewards.OtherActivities, time.Now().Add(-72*time.Hour), "")
+		w.check(err)
+		spinOff := w.action(ids[1])
+		source, given := spinOff.SpinOffPrices(list, "APL")
+		part, err := spinOff.BasisPart(source, given)
+		w.check(err)
+		if got, want := w.holding(w.user, "KO").CostBasis-cost, part.Of(before); got != want {
+			w.t.Errorf("the cost basis of KO grew by %s, want %s by the prices %s and %s", got, want, source, given)
 		}
 		if house := w.house("KO"); house > money.Share/1000 || house < -money.Share/1000 {
 			w.t.Errorf("the house has %s shares of KO", house)

@@ -283,5 +283,6 @@ func TestAMergerAfterAWrongUndo(t *testing.T) {
 		if got := w.holding(w.user, "AAPL").Quantity; got != 3*aapl+ko {
 			w.t.Errorf("%s shares of AAPL, want three times %s and %s", got, aapl, ko)
 		}
+		w.wantBalance()
 	})
 }

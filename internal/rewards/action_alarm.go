@@ -9,7 +9,7 @@ import (
 func (a Action) Alarm(now time.Time) string {
 	text := a.String()
 	switch {
-	case a.State == ActionHeld && a.Type.Holds():
+	case a.State == ActionHeld && !a.HoldFrom.IsZero():
 		text += ": the stock is not ordered; see `stockrewards action show " + a.ID + "`"
 	case a.State == ActionHeld:
 		text += ": see `stockrewards action show " + a.ID + "`"

@@ -148,11 +148,49 @@ func (a Action) ApprovedAfter(b Action) bool {
 	return !b.ApprovedAt.IsZero() && b.ApprovedAt.Before(a.ApprovedAt) && !waits
 }
 
+// AwaitsUndone reports whether an approved action waits for another one that was undone after it, zero for none: then
+// its own undo can be taken back. It does not when the broker's positions need only this one. Nor does it when an
+// operator has approved it first of two actions of one day whose order matters: the first time it may have been wrong.
+func (a Action) AwaitsUndone(after Action, c Conversion, s Standing) bool {
+	open := after.ID != "" && after.State != ActionApplied && after.State != ActionSwept
+	first := after.ApprovedAt.IsZero() || a.ApprovedAt.Before(after.ApprovedAt)
+	reordered := first && a.ExDate == after.ExDate && (a.CountsSharesOf(after) || after.CountsSharesOf(a))
+	return open && (s.Source.Undone || s.Target.Undone) && !reordered && !a.Explains(c, s)
+}
+
+// GivenBefore reports whether b, which has the switches, has given shares of the stock of a since the undo of a, but as
+// of before a: a applies to them too, so that its undo cannot be taken back. It can when b had given them before a was
+// applied.
+func (a Action) GivenBefore(b Action, switches []Switch, undo Switch) bool {
+	gives := b.Type.Gives() && b.NewSymbol == a.Symbol && b.ExDate <= a.ExDate && a.changesUnits()
+	if !gives || len(switches) == 0 {
+		return false
+	}
+	last, counted := switches[len(switches)-1], false
+	for _, w := range switches {
+		if w.Number < undo.Undoes {
+			counted = !w.IsUndo()
+		}
+	}
+	return last.Number > undo.Number && !last.IsUndo() && !counted
+}
+
+// BesideUndone returns the stake of a stock whose position is in doubt since an undo. undone are the actions that were
+// undone. When none of them changes the stock, and a was not undone itself, a is the last one that the position shows.
+// When one of them ends the stock, the position shows nothing of the others.
+func (a Action) BesideUndone(k Stake, stock NamedStock, undone []Action) Stake {
+	changes := func(b Action) bool { return b.Changes(stock) }
+	ends := func(b Action) bool { return b.AssetID == stock.ID && b.Ends() }
+	k.Undone = !a.AppliedAt.IsZero() || slices.ContainsFunc(undone, changes)
+	k.Shared = k.Shared || slices.ContainsFunc(undone, ends)
+	return k
+}
+
 // RenamedBy returns the action of a list that gave the stock which a gives another symbol, within ten days. It may be
-// open.
+// open, or undone: the new symbol may stay.
 func (a Action) RenamedBy(list []Action) (by Action, found bool) {
 	i := slices.IndexFunc(list, func(b Action) bool {
-		states := []ActionState{ActionAnnounced, ActionHeld, ActionApplied, ActionSwept}
+		states := []ActionState{ActionAnnounced, ActionHeld, ActionApplied, ActionSwept, ActionUndoing, ActionUndone}
 		counts := slices.Contains(states, b.State)
 		near := b.ExDate.Plus(-twinDays) <= a.ExDate && a.ExDate <= b.ExDate.Plus(twinDays)
 		return a.Type.Gives() && b.Renames() && b.Symbol == a.NewSymbol && counts && near

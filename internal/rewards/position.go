@@ -79,16 +79,25 @@ func (s Observation) PositionAction(b BookedPosition, theirs money.Shares, r Rat
 		"the broker has "+theirs.String()+" shares, the store "+b.Quantity.String())
 }
 
-// UndoneAction returns the held action for a stock whose shares w, the undo of a, has changed back. Until the broker's
-// position agrees with them, it is not known in which shares the broker counts and trades. An action that left the
-// shares as they are, or ended them, needs no such hold.
-func (s Observation) UndoneAction(a Action, w Switch, symbol string) (doubt Action, exists bool) {
+// UndoneAction returns the held action for a stock whose shares w, the undo of a, has changed back: that of the action,
+// or the one that it gave. Until the broker's position agrees with them, it is not known in which shares the broker
+// counts and trades. When the action left these units as they are, or ended them, only how many there are is in doubt:
+// the stock is ordered and valued.
+func (s Observation) UndoneAction(a Action, w Switch, stock Asset) (doubt Action, exists bool) {
 	r, err := a.UnitRatio()
-	if err != nil || r.New == 0 || r.New == r.Old || w.Position == 0 {
+	before, after := w.Booked, w.Position
+	if stock.ID == w.Target {
+		before, after = w.TargetBooked, w.TargetPosition
+	}
+	if err != nil || before == after {
 		return doubt, false
 	}
-	return s.positionAction(a.AssetID, symbol, r, undoMark+strconv.FormatInt(w.Undoes, 10),
-		"the action "+a.ID+" was undone: the broker's position does not agree with the database yet"), true
+	doubt = s.positionAction(stock.ID, stock.Symbol, r, undoMark+strconv.FormatInt(w.Undoes, 10),
+		"the action "+a.ID+" was undone: the broker's position does not agree with the database yet")
+	if stock.ID == w.Target || r.New == 0 || r.New == r.Old {
+		doubt.HoldFrom, doubt.OldRate, doubt.NewRate = time.Time{}, "", ""
+	}
+	return doubt, true
 }
 
 const undoMark = "undo-" // in the id

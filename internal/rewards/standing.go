@@ -17,7 +17,6 @@ type Standing struct {
 	Twin      string // id of another action with the same terms within ten days; "": none
 	Review    bool   // every action waits for a person
 	Renaming  bool   // the broker has not changed the symbol of the position yet
-	Undone    bool   // an action was undone, and the positions have not agreed since
 	Undo      Switch // of the action itself, if it can be taken back; Number 0: none
 	Overtook  string // what to do about a later action that was applied already; "": nothing
 	InCash    bool   // the broker has booked the shares that the action gives, and paid all of them in cash
@@ -35,6 +34,7 @@ type Stake struct {
 	Theirs   money.Shares // at the broker
 	Accepted money.Shares // difference that an operator has accepted
 	Shared   bool         // another open action changes these shares too, and the position may show it
+	Undone   bool         // an action that changes them was undone, and the position has not agreed since
 }
 
 // Judgment says what to do with a due action.
@@ -159,33 +159,34 @@ func (a Action) differs(s Standing, source, target money.Shares) string {
 // units, if it happened. Begin fails with money.ErrOverflow.
 func (a Action) Begin(c Conversion, s Standing) (w Switch, err error) {
 	w = Switch{Conversion: c, ActionID: a.ID, AssetID: a.AssetID}
-	if s.Undo.Number > 0 && s.Undo.Reverted.alike(c) && (s.Undone || !a.Explains(c, s)) {
+	if s.Undo.Number > 0 && s.Undo.Reverted.alike(c) && (s.Source.Undone || s.Target.Undone || !a.Explains(c, s)) {
 		w = s.Undo.Redo(c)
 	}
 	w.Booked, w.TargetBooked = s.Source.Booked, s.Target.Booked
-	if a.chained(c, s) || a.leavesRest(c, s) || a.rounds(c, s) { // the next one explains the rest
-		w.Position, w.TargetPosition, err = a.partOf(c, s)
+	part := a.chained(c, s) || a.leavesRest(w, s) || a.rounds(c, s) // the next one explains the rest
+	whole := part && (s.InCash || s.Fraction || a.paysFractions(c, s))
+	source, target, err := a.expected(w, s, whole)
+	if err != nil {
 		return w, err
 	}
-	if w.Position, w.TargetPosition, err = a.positions(w, s); err == nil && !s.Undone { // then it is not accepted
-		w.Ahead, w.TargetAhead = s.Source.Theirs-w.Position, s.Target.Theirs-w.TargetPosition
+	w.Position, w.TargetPosition = a.positions(source, target, part, s)
+	if !part && !s.Source.Undone { // else the difference is not accepted
+		w.Ahead = s.Source.Theirs - w.Position
 	}
-	return w, err
+	if !part && !s.Target.Undone {
+		w.TargetAhead = s.Target.Theirs - w.TargetPosition
+	}
+	return w, nil
 }
 
-// partOf returns what the action makes of the positions that show it together with others. A stock that no other one
-// changes is as the broker has it.
-func (a Action) partOf(c Conversion, s Standing) (source, target money.Shares, err error) {
-	whole := s.InCash || s.Fraction || a.paysFractions(c, s)
-	source, target, err = a.impact(c).on(s.Source.Booked, s.Target.Booked, whole)
-	if !s.Source.Shared && s.Source.changed() {
-		source = s.Source.Theirs
+// expected returns what is booked after the switch w, as the action says it. The broker may pay for fractions in cash:
+// then whole is true.
+func (a Action) expected(w Switch, s Standing, whole bool) (source, target money.Shares, err error) {
+	if w.Undoes != 0 {
+		source, target = s.beforeUndo()
+		return source, target, nil
 	}
-	lieu := !s.unchanged() && near(s.Target.Theirs-s.Target.Booked, target-s.Target.Booked) // of less than one share
-	if !s.Target.Shared && (s.Target.changed() || lieu) {
-		target = s.Target.Theirs
-	}
-	return source, target, err
+	return a.impact(w.Conversion).on(s.Source.Booked, s.Target.Booked, whole)
 }
 
 // FractionUnknown reports whether what the action books of the stock that it gives depends on whether the broker pays
@@ -204,10 +205,10 @@ func (s Standing) Shared() bool { return s.Source.Shared || s.Target.Shared }
 // leavesRest reports whether an operator applies the action while another one of its stocks is open, and the broker's
 // positions are not what this one makes alone. Then it books what its terms say, and no more. The positions may show
 // the other one, too, or both together nothing. The last of them books what nothing explains.
-func (a Action) leavesRest(c Conversion, s Standing) bool {
-	source, target, err := a.after(c, s)
+func (a Action) leavesRest(w Switch, s Standing) bool {
+	source, target, err := a.expected(w, s, false)
 	exact := err == nil && s.fit(source, target) == FitExact
-	return !a.ApprovedAt.IsZero() && s.Shared() && !s.Undone && s.Undo.Number == 0 && !exact
+	return !a.ApprovedAt.IsZero() && s.Shared() && !exact
 }
 
 // rounds reports whether the broker's positions are rounded ones of the action, while another one is open that may
@@ -215,7 +216,7 @@ func (a Action) leavesRest(c Conversion, s Standing) bool {
 func (a Action) rounds(c Conversion, s Standing) bool {
 	source, target, err := a.after(c, s)
 	rounded := err == nil && s.fit(source, target) == FitRounded
-	return rounded && (len(s.Others) > 0 || s.Shared()) && !s.unchanged() && !s.Undone
+	return rounded && (len(s.Others) > 0 || s.Shared()) && !s.unchanged()
 }
 
 // Apart reports whether the broker's positions are neither the booked ones nor what the action makes of them.
@@ -243,20 +244,38 @@ func (s Standing) beforeUndo() (source, target money.Shares) {
 		s.Target.Booked + s.Undo.TargetBooked - s.Undo.TargetPosition
 }
 
-// positions returns what the store books as the broker's positions after the switch: what the broker
-// has, or what is expected when an operator applies the action before the broker did. After an undo it is
-// what is expected too, unless the broker has about that: the other actions that were undone may come next.
-func (a Action) positions(w Switch, s Standing) (source, target money.Shares, err error) {
-	if (s.InCash || !s.unchanged()) && !s.Undone {
-		return s.Source.Theirs, s.Target.Theirs, nil
+// positions returns what the store books as the broker's positions: what the broker has, or what is expected when an
+// operator applies the action before the broker did. What others explain stays for them: of a stock that another open
+// action changes, if the positions show only a part of what is due, and of one whose undone actions may come next.
+func (a Action) positions(source, target money.Shares, part bool, s Standing) (money.Shares, money.Shares) {
+	again := !a.AppliedAt.IsZero() && !s.InCash // the broker may have paid for its fraction in cash
+	moved := !s.unchanged() || s.InCash
+	switch k := s.Source; {
+	case part && k.Shared:
+	case k.Undone || again && !k.changed():
+		source = k.settled(0, source)
+	case part && k.changed(), !part && moved:
+		source = k.Theirs
 	}
-	if source, target, err = a.after(w.Conversion, s); w.Undoes != 0 {
-		source, target = s.beforeUndo()
+	switch k := s.Target; {
+	case part && k.Shared:
+	case k.Undone || again && !k.changed():
+		target = k.settled(k.Booked, target)
+	case part && (k.changed() || moved && near(k.Theirs-k.Booked, target-k.Booked)), !part && moved:
+		target = k.Theirs
 	}
-	if s.Undone && err == nil && s.near(source, target) {
-		return s.Source.Theirs, s.Target.Theirs, nil
+	return source, target
+}
+
+// settled returns the broker's position if it is the expected one, also without the fraction of what was added;
+// otherwise the expected one.
+func (k Stake) settled(before, expected money.Shares) money.Shares {
+	added := expected - before
+	down := before + added - added%money.Share
+	if sameRounded(k.Theirs, expected) || k.Theirs == down || k.Theirs == expected-expected%money.Share {
+		return k.Theirs
 	}
-	return source, target, err
+	return expected
 }
 
 // twinDays is within how many days the same terms count as a repetition; dividendDays is that for cash dividends,

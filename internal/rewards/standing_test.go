@@ -196,6 +196,12 @@ func TestBookedPositionsAfterAnAction(t *testing.T) {
 	}
 }
 
+// undone is a stake whose position is in doubt since an undo.
+func undone(k rewards.Stake) rewards.Stake {
+	k.Undone = true
+	return k
+}
+
 // While the position contradicts the undo of a split, applying it again takes the undo back; else it is applied to all.
 func TestBegin(t *testing.T) {
 	t.Parallel()
@@ -223,12 +229,12 @@ func TestBegin(t *testing.T) {
 		source string
 		undoes int64
 	}{
-		{"the undo was wrong", rewards.Standing{Undone: true, Undo: undo, Source: stake(t, "13", "43")}, "43", 2},
-		{"so was another one", rewards.Standing{Undone: true, Undo: undo, Source: stake(t, "13", "86")}, "43", 2},
+		{"the undo was wrong", rewards.Standing{Undo: undo, Source: undone(stake(t, "13", "43"))}, "43", 2},
+		{"so was another one", rewards.Standing{Undo: undo, Source: undone(stake(t, "13", "86"))}, "43", 2},
 		{"the undo was right", rewards.Standing{Undo: undo, Source: stake(t, "13", "52")}, "52", 0},
 		{"the broker is late", rewards.Standing{Undo: undo, Source: stake(t, "13", "13")}, "43", 2},
-		{"it had another ratio", rewards.Standing{Undone: true, Undo: other, Source: stake(t, "13", "52")}, "52", 0},
-		{"others were applied since", rewards.Standing{Undone: true, Source: stake(t, "13", "43")}, "52", 0},
+		{"it had another ratio", rewards.Standing{Undo: other, Source: undone(stake(t, "13", "52"))}, "52", 0},
+		{"others were applied since", rewards.Standing{Source: undone(stake(t, "13", "43"))}, "52", 0},
 	} {
 		w, err := a.Begin(c, x.at)
 		if err != nil || w.Undoes != x.undoes || w.Position.String() != x.source || w.Keep != c.Keep {

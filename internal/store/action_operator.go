@@ -197,7 +197,7 @@ func (o *Operator) UndoAction(ctx context.Context, id string) (a rewards.Action,
 }
 
 // followUndo gives the stock of an undone action its symbol back when the broker's identifier is not known, by which
-// a sync would correct it. It holds the stock until the broker's position agrees, unless that is in doubt already.
+// a sync would correct it. The positions of its stocks are in doubt until those of the broker agree.
 func (o *Operator) followUndo(ctx context.Context, tx Tx, a rewards.Action, w rewards.Switch) error {
 	asset, err := oneAsset(ctx, tx, `SELECT `+assetColumns+` FROM assets WHERE id = ?1`, int64(a.AssetID))
 	if err != nil {
@@ -209,20 +209,33 @@ func (o *Operator) followUndo(ctx context.Context, tx Tx, a rewards.Action, w re
 			return err
 		}
 	}
-	doubt, needed := rewards.Observation{Now: o.now(), SeenAt: o.now()}.UndoneAction(a, w, asset.Symbol)
+	if err := o.doubt(ctx, tx, a, w, asset); err != nil || w.Target == 0 {
+		return err
+	}
+	target, err := oneAsset(ctx, tx, `SELECT `+assetColumns+` FROM assets WHERE id = ?1`, int64(w.Target))
+	if err != nil {
+		return err
+	}
+	return o.doubt(ctx, tx, a, w, target)
+}
+
+// doubt adds the held action for a stock of the undo w, unless the stock has such a one that holds it as well.
+func (o *Operator) doubt(ctx context.Context, tx Tx, a rewards.Action, w rewards.Switch, stock rewards.Asset) error {
+	doubt, needed := rewards.Observation{Now: o.now(), SeenAt: o.now()}.UndoneAction(a, w, stock)
 	if !needed {
 		return nil
 	}
 	var one int
 	doubted, err := fetchValues(ctx, tx, []any{&one}, `SELECT 1 FROM actions WHERE asset_id = ?1 AND state = ?2
-		AND type = ?3 LIMIT 1`, int64(a.AssetID), int(rewards.ActionHeld), string(rewards.ActionPosition))
+		AND type = ?3 AND hold_from >= ?4 LIMIT 1`, int64(stock.ID), int(rewards.ActionHeld),
+		string(rewards.ActionPosition), micros(doubt.HoldFrom))
 	if err != nil || doubted {
 		return err
 	}
 	if err := insertAction(ctx, tx, doubt); err != nil {
 		return err
 	}
-	return holdAsset(ctx, tx, a.AssetID)
+	return holdAsset(ctx, tx, stock.ID)
 }
 
 // undoOf returns the switch that takes an action back.

@@ -72,7 +72,9 @@ func coveredBy(ctx context.Context, tx Tx, w rewards.Switch) (by rewards.Switch,
 
 // LastUndo returns the undo of an action if it can be taken back: the action was undone last, and no other one of its
 // stocks was applied since. Otherwise it returns the zero value, and the other action if that was undone too.
-func (s *Store) LastUndo(ctx context.Context, action string) (undo rewards.Switch, after string, err error) {
+func (s *Store) LastUndo(
+	ctx context.Context, action string,
+) (undo rewards.Switch, after rewards.Action, err error) {
 	err = s.engine.Read(ctx, func(ctx context.Context, tx Tx) error {
 		last, found, err := lastSwitchOf(ctx, tx, action)
 		if err != nil || !found || !last.IsUndo() {
@@ -89,7 +91,7 @@ func (s *Store) LastUndo(ctx context.Context, action string) (undo rewards.Switc
 				undo.Recounted, err = recounted(ctx, tx, last, last.Redo(reverted.Conversion))
 			}
 		case by.IsUndo():
-			after = by.ActionID
+			after, err = actionByID(ctx, tx, by.ActionID)
 		}
 		return err
 	})

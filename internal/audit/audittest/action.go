@@ -87,15 +87,19 @@ func (w *World) Redo(id string) bool {
 	w.Check(err)
 	a, err = w.ApproveAction(ctx, id, false)
 	w.Check(err)
-	at := rewards.Standing{Undone: true, Undo: undo}
+	at := rewards.Standing{Undo: undo}
 	booked, err := w.Booked(ctx)
 	w.Check(err)
 	for _, b := range booked {
 		switch b.AssetID {
 		case a.AssetID:
-			at.Source = rewards.Stake{Booked: b.Quantity, Theirs: b.Quantity + undo.Booked - undo.Position}
+			at.Source = rewards.Stake{
+				Booked: b.Quantity, Theirs: b.Quantity + undo.Booked - undo.Position, Undone: true,
+			}
 		case undo.Target:
-			at.Target = rewards.Stake{Booked: b.Quantity, Theirs: b.Quantity + undo.TargetBooked - undo.TargetPosition}
+			at.Target = rewards.Stake{
+				Booked: b.Quantity, Theirs: b.Quantity + undo.TargetBooked - undo.TargetPosition, Undone: true,
+			}
 		}
 	}
 	s, err := a.Begin(c, at)

@@ -23,9 +23,13 @@ func (w *World) redo(t *testing.T, id string) bool {
 	check(t, err)
 	c, s := w.derive(t, a, first[0].Part)
 	s, err = a.Begin(s.Conversion, rewards.Standing{
-		Source: rewards.Stake{Booked: s.Booked, Theirs: s.Booked + undo.Booked - undo.Position + undo.Recounted},
-		Target: rewards.Stake{Booked: s.TargetBooked, Theirs: s.TargetBooked + undo.TargetBooked - undo.TargetPosition},
-		Undone: true, Undo: undo,
+		Source: rewards.Stake{
+			Booked: s.Booked, Theirs: s.Booked + undo.Booked - undo.Position + undo.Recounted, Undone: true,
+		},
+		Target: rewards.Stake{
+			Booked: s.TargetBooked, Theirs: s.TargetBooked + undo.TargetBooked - undo.TargetPosition, Undone: true,
+		},
+		Undo: undo,
 	})
 	check(t, err)
 	check(t, w.ApplyAction(t.Context(), w.lease, c, s, rewards.Renaming{}))
