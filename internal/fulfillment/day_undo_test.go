@@ -129,9 +129,9 @@ func (d *day) confuse() {
 			d.restart()
 		}
 		d.t.Logf("%s of %s: %v; it is %s", what, e, err, d.action(e.id).State)
-		d.run([]time.Duration{0, 3 * time.Second, 20 * time.Second}[d.random.IntN(3)])
+		d.runPriced([]time.Duration{0, 3 * time.Second, 20 * time.Second}[d.random.IntN(3)])
 	}
-	d.run(time.Minute)
+	d.runPriced(time.Minute)
 }
 
 // applyAgain has an operator undo what is applied, the newest first, and apply all in the order of the broker.
@@ -149,7 +149,7 @@ func (d *day) applyAgain() {
 		}
 		last := slices.MaxFunc(applied, func(a, b rewards.Action) int { return a.AppliedAt.Compare(b.AppliedAt) })
 		d.undo(last.ID)
-		d.run(20 * time.Second)
+		d.runPriced(20 * time.Second)
 	}
 	for range 3 {
 		for _, e := range d.deeds {
@@ -157,12 +157,19 @@ func (d *day) applyAgain() {
 				continue
 			}
 			_, err := d.operator("action apply").ApproveAction(d.t.Context(), e.id, false)
-			d.run(20 * time.Second)
+			d.runPriced(20 * time.Second)
 			a := d.action(e.id)
 			d.t.Logf("apply of %s: %v; it is %s: %s", e, err, a.State, a.Note)
 		}
 	}
-	d.run(time.Minute)
+	d.runPriced(time.Minute)
+}
+
+// runPriced runs steps, and reads prices before them as the service does beside them.
+func (d *day) runPriced(long time.Duration) {
+	d.t.Helper()
+	d.check(d.market.Refresh(d.t.Context()))
+	d.run(long)
 }
 
 // doubted reports whether an alarm says that the broker's position in a stock is not the one in the books.
