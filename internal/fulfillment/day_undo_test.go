@@ -92,6 +92,27 @@ func TestActionsOfDaysTakenBack(t *testing.T) {
 	}
 }
 
+// An undo waits for one of the stock that was made after the action: that one is taken back first.
+func TestAnUndoAfterAnotherOne(t *testing.T) {
+	t.Parallel()
+	const aapl, ko, xyz = 0, 1, 2
+	inDay(t, "auto", func(w *world) {
+		d := newDay(w, dayCase{"auto", false, 2}, rand.New(rand.NewPCG(1, 1)), [][]int64{{500, 300, 400}}, []deed{
+			{kind: "spin_off", source: xyz, target: aapl, old: 8, new: 1}, {kind: "spin_off", source: ko, target: xyz, old: 3, new: 1},
+		})
+		d.begin()
+		first, second := d.deeds[0].id, d.deeds[1].id
+		d.undo(first)
+		d.runPriced(20 * time.Second)
+		_, err := d.operator("action undo").UndoAction(d.t.Context(), second)
+		if want := "the action " + first + " was undone after it: apply that one again first"; !strings.Contains(fmt.Sprint(err), want) {
+			t.Errorf("%v, want %s", err, want)
+		}
+		d.applyAgain()
+		d.verify()
+	})
+}
+
 // begin has the broker do the deeds of the day.
 func (d *day) begin() {
 	d.t.Helper()
@@ -148,7 +169,14 @@ func (d *day) applyAgain() {
 			break
 		}
 		last := slices.MaxFunc(applied, func(a, b rewards.Action) int { return a.AppliedAt.Compare(b.AppliedAt) })
-		d.undo(last.ID)
+		if _, err := d.operator("action undo").UndoAction(d.t.Context(), last.ID); err != nil {
+			d.t.Logf("undo of %s: %v", last.ID, err)
+			for _, e := range d.deeds { // those that were undone after it
+				if d.action(e.id).State == rewards.ActionUndone {
+					d.approve(e.id)
+				}
+			}
+		}
 		d.runPriced(20 * time.Second)
 	}
 	for range 3 {

@@ -248,7 +248,10 @@ func undoOf(ctx context.Context, tx Tx, a rewards.Action) (w rewards.Switch, err
 	if err != nil {
 		return w, err
 	}
-	if covered {
+	switch {
+	case covered && by.IsUndo():
+		return w, conflict("the action " + by.ActionID + " was undone after it: apply that one again first")
+	case covered:
 		return w, conflict("the action " + by.ActionID + " was applied after it: undo that one first")
 	}
 	w = last.Undo()

@@ -15,9 +15,9 @@ import (
 // Engine is what differs between databases. Queries are written once, with numbered parameters
 // (?1).
 type Engine interface {
-	// Read runs f over one snapshot of the committed state. What f read is durable when Read returns, not before, but for
-	// a commit of PostgreSQL whose wait for the standby somebody interrupted. It retries f only when the connection is
-	// lost before f read anything. When ctx ends, it interrupts the running statement and fails with
+	// Read runs f over one snapshot of the committed state. What f read is durable when Read returns, not before, but
+	// for a commit of PostgreSQL whose wait for the standby somebody interrupted. It retries f only when the connection
+	// is lost before f read anything. When ctx ends, it interrupts the running statement and fails with
 	// rewards.CodeUnavailable.
 	Read(ctx context.Context, f func(context.Context, Tx) error) error
 	// Write runs f in an exclusive transaction and commits it when f returns nil. The commit is in effect when Write
