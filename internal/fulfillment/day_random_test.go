@@ -175,6 +175,13 @@ type day struct {
 	basis  []money.USD // by user
 }
 
+// run runs steps, and reads prices before them, as the service does beside them.
+func (d *day) run(long time.Duration) {
+	d.t.Helper()
+	d.check(d.market.Refresh(d.t.Context()))
+	d.world.run(long)
+}
+
 // randomDay opens a day with random actions and holdings.
 func randomDay(w *world, c dayCase, seed uint64) *day {
 	r := rand.New(rand.NewPCG(seed, uint64(c.deeds)))
@@ -247,14 +254,13 @@ func (d *day) live() (held bool) {
 func (d *day) pass() {
 	at := func(date, hour, minute int, look func()) {
 		d.check(d.brokerage.SetClock(d.t.Context(), time.Date(2000, 1, date, hour, minute, 0, 0, time.UTC), 1))
-		d.check(d.market.Refresh(d.t.Context())) // as the service does beside the steps
+		d.check(d.market.Refresh(d.t.Context()))
 		look()
 	}
 	again := func() {
 		for range 6 {
 			d.run(time.Duration(d.random.Int64N(int64(3 * time.Second))))
 			d.restart()
-			d.check(d.market.Refresh(d.t.Context()))
 		}
 	}
 	switch d.mode {

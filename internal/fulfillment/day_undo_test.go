@@ -103,7 +103,7 @@ func TestAnUndoAfterAnotherOne(t *testing.T) {
 		d.begin()
 		first, second := d.deeds[0].id, d.deeds[1].id
 		d.undo(first)
-		d.runPriced(20 * time.Second)
+		d.run(20 * time.Second)
 		_, err := d.operator("action undo").UndoAction(d.t.Context(), second)
 		if want := "the action " + first + " was undone after it: apply that one again first"; !strings.Contains(fmt.Sprint(err), want) {
 			t.Errorf("%v, want %s", err, want)
@@ -150,9 +150,9 @@ func (d *day) confuse() {
 			d.restart()
 		}
 		d.t.Logf("%s of %s: %v; it is %s", what, e, err, d.action(e.id).State)
-		d.runPriced([]time.Duration{0, 3 * time.Second, 20 * time.Second}[d.random.IntN(3)])
+		d.run([]time.Duration{0, 3 * time.Second, 20 * time.Second}[d.random.IntN(3)])
 	}
-	d.runPriced(time.Minute)
+	d.run(time.Minute)
 }
 
 // applyAgain has an operator undo what is applied, the newest first, and apply all in the order of the broker.
@@ -177,7 +177,7 @@ func (d *day) applyAgain() {
 				}
 			}
 		}
-		d.runPriced(20 * time.Second)
+		d.run(20 * time.Second)
 	}
 	for range 3 {
 		for _, e := range d.deeds {
@@ -185,19 +185,12 @@ func (d *day) applyAgain() {
 				continue
 			}
 			_, err := d.operator("action apply").ApproveAction(d.t.Context(), e.id, false)
-			d.runPriced(20 * time.Second)
+			d.run(20 * time.Second)
 			a := d.action(e.id)
 			d.t.Logf("apply of %s: %v; it is %s: %s", e, err, a.State, a.Note)
 		}
 	}
-	d.runPriced(time.Minute)
-}
-
-// runPriced runs steps, and reads prices before them as the service does beside them.
-func (d *day) runPriced(long time.Duration) {
-	d.t.Helper()
-	d.check(d.market.Refresh(d.t.Context()))
-	d.run(long)
+	d.run(time.Minute)
 }
 
 // doubted reports whether an alarm says that the broker's position in a stock is not the one in the books.
