@@ -96,14 +96,14 @@ func (s *Store) beginSegment(ctx context.Context, full *segmentView) error {
 }
 
 // addCounted adds what this process recorded to the row of the newest segment. What a process that is killed did not
-// add is missing there, so the segment becomes larger.
+// add is missing there, so the segment becomes larger. When others have sealed the segment meanwhile, its size is exact.
 func (s *Store) addCounted(ctx context.Context, v *segmentView) error {
 	fresh := s.segments.fresh.Load()
 	if fresh <= 0 { // below 0 when another segment began meanwhile
 		return nil
 	}
 	err := s.engine.WriteForClients(ctx, func(ctx context.Context, tx Tx) error {
-		_, err := tx.Exec(ctx, `UPDATE segments SET size = size + ?1 WHERE number = ?2 AND mark = ?3`,
+		_, err := tx.Exec(ctx, `UPDATE segments SET size = size + ?1 WHERE number = ?2 AND mark = ?3 AND keys <> 2`,
 			fresh, v.newest, v.mark)
 		return err
 	})

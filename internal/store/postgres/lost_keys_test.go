@@ -76,6 +76,33 @@ func (b *beside) WriteForClients(ctx context.Context, f func(context.Context, st
 	return err
 }
 
+// A process adds what it recorded to a segment that another one has sealed meanwhile. Its size is exact: it shows whether
+// a block is missing.
+func TestASealedSegmentIsCountedOnce(t *testing.T) {
+	t.Parallel()
+	w := newSegmented(t, 1)
+	e := &beside{Engine: open(t, w.url, postgres.Options{})}
+	late, err := store.New(t.Context(), e, time.Now, rand.Reader)
+	check(t, err)
+	late.SealEvery(storetest.SegmentSize)
+	for range 3 {
+		w.give(t, late)
+	}
+	e.before = func() {
+		e.before = nil
+		for range storetest.SegmentSize {
+			w.give(t, w.processes[0])
+		}
+		w.seal(t, w.processes[0])
+	}
+	_, err = late.SealSegment(t.Context())
+	check(t, err)
+	if wrong := w.number(t, `SELECT count(*) FROM segments g WHERE keys = 2 AND size <> (SELECT sum(octet_length(entries)) / 22
+		FROM key_blocks WHERE place >> 32 = g.number)`); wrong > 0 || e.before != nil {
+		t.Errorf("%d sealed segments have another size", wrong)
+	}
+}
+
 // A fail-over loses some blocks of a segment before it is marked as sealed. They are stored again.
 func TestBlocksThatAFailOverLost(t *testing.T) {
 	t.Parallel()

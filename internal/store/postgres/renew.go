@@ -15,15 +15,15 @@ import (
 var errFiles = errors.New("postgres: cannot use the files that the connection needs")
 
 // renew reads the files that the URL names again, for a new connection: they are replaced while the process runs. They
-// must lead to the same servers and check as much of them as before. A file that is missing for a moment must not lead
-// to a connection without its protection.
+// must lead to the same servers and check no less of them than at the start, where c is from. A file that is missing for
+// a moment must not lead to a connection without its protection.
 func renew(url string, c *pgconn.Config) error {
 	now, err := pgconn.ParseConfig(url)
 	if err != nil {
 		return fmt.Errorf("%w: %w", errFiles, redact(err))
 	}
-	if !slices.EqualFunc(ways(c), ways(now), equallySafe) {
-		return fmt.Errorf("%w: the servers, or how much is checked of them, are not those of the start", errFiles)
+	if !slices.EqualFunc(ways(c), ways(now), asSafe) {
+		return fmt.Errorf("%w: they lead to other servers than at the start, or check less of them", errFiles)
 	}
 	c.Password, c.TLSConfig, c.Fallbacks = now.Password, now.TLSConfig, now.Fallbacks
 	return nil
@@ -35,8 +35,8 @@ func ways(c *pgconn.Config) []*pgconn.FallbackConfig {
 	return append([]*pgconn.FallbackConfig{first}, c.Fallbacks...)
 }
 
-func equallySafe(a, b *pgconn.FallbackConfig) bool {
-	return a.Host == b.Host && a.Port == b.Port && safetyOf(a.TLSConfig) == safetyOf(b.TLSConfig)
+func asSafe(start, now *pgconn.FallbackConfig) bool {
+	return start.Host == now.Host && start.Port == now.Port && safetyOf(start.TLSConfig) <= safetyOf(now.TLSConfig)
 }
 
 // safety is how much a connection checks of its server.

@@ -8,15 +8,19 @@ import (
 )
 
 // With the file of authorities in the home folder "require" checks the server's certificate. Without the file a running
-// process does not connect unchecked, but waits for the file.
+// process does not connect unchecked, but waits for the file. A file that comes later is used.
 func TestNoConnectionIsCheckedLess(t *testing.T) {
 	home := t.TempDir()
 	t.Setenv("HOME", home)
 	root := filepath.Join(home, ".postgresql", "root.crt")
-	if err := errors.Join(os.Mkdir(filepath.Dir(root), 0o700), os.WriteFile(root, []byte(authority), 0o600)); err != nil {
+	const url = "postgres://app@db1,db2/rewards?sslmode=require"
+	unchecked, err := poolConfig(url, Options{})
+	if err = errors.Join(err, os.Mkdir(filepath.Dir(root), 0o700), os.WriteFile(root, []byte(authority), 0o600)); err != nil {
 		t.Fatal(err)
 	}
-	const url = "postgres://app@db1,db2/rewards?sslmode=require"
+	if err := renew(url, &unchecked.ConnConfig.Config); err != nil {
+		t.Errorf("with a file that came after the start: %v", err)
+	}
 	config, err := poolConfig(url, Options{})
 	if err != nil {
 		t.Fatal(err)
