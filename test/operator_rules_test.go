@@ -13,7 +13,7 @@ import (
 func serviceWrites() []string {
 	return []string{
 		"AddWebhookTest", "ApplyAction", "BeginAttempt", "BeginPayout", "ChangeActions", "ChangeUsers",
-		"ChangeWebhookEndpoint", "CheckWrites", "ClearAlarm", "CorrectOrder", "CorrectPosition", "CreateUser", "CreateUsers",
+		"ChangeWebhookEndpoint", "CheckWrites", "ClearAlarm", "Confirm", "CorrectOrder", "CorrectPosition", "CreateUser", "CreateUsers",
 		"CreateWebhookEndpoint", "DeleteWebhookEndpoint", "DoubtAsset", "DropLease", "DropWebhookShards", "EnsureAsset", "IndexRewards",
 		"Installation", "LogPast", "MarkShort", "MergeFilters", "MoveLots", "MoveMembers", "PinBroker", "PlanOrder", "RaiseAlarm", "RecordCashAwards", "RecordRewards", "ResealWebhookSecrets",
 		"CompleteReversals", "ReverseRewards",

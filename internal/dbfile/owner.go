@@ -49,8 +49,9 @@ func Denied(path string, err error, otherwise string) error {
 	return belongs(path, err, otherwise)
 }
 
-// NoAccess adds to the error of SQLite for a database that this user cannot open what SQLite needs, who owns the file and
-// its folder, and what to do. Whoever owns both can run the command. In this user's own folder the file is a stray one.
+// NoAccess adds to the error of SQLite for a database that this user cannot open what SQLite needs, who owns the file
+// and its folder, and what to do. Whoever owns both can run the command. In this user's own folder the file is a stray
+// one.
 func NoAccess(path string, err error) error {
 	err = fmt.Errorf("this user must be able to read and write the file and its folder, where the log is: %w", err)
 	if os.Geteuid() == root {

@@ -96,7 +96,8 @@ func (s *Store) beginSegment(ctx context.Context, full *segmentView) error {
 }
 
 // addCounted adds what this process recorded to the row of the newest segment. What a process that is killed did not
-// add is missing there, so the segment becomes larger. When others have sealed the segment meanwhile, its size is exact.
+// add is missing there, so the segment becomes larger. When others have sealed the segment meanwhile, its size is
+// exact.
 func (s *Store) addCounted(ctx context.Context, v *segmentView) error {
 	fresh := s.segments.fresh.Load()
 	if fresh <= 0 { // below 0 when another segment began meanwhile

@@ -15,8 +15,8 @@ import (
 var errFiles = errors.New("postgres: cannot use the files that the connection needs")
 
 // renew reads the files that the URL names again, for a new connection: they are replaced while the process runs. They
-// must lead to the same servers and check no less of them than at the start, where c is from. A file that is missing for
-// a moment must not lead to a connection without its protection.
+// must lead to the same servers and check no less of them than at the start, where c is from. A file that is missing
+// for a moment must not lead to a connection without its protection.
 func renew(url string, c *pgconn.Config) error {
 	now, err := pgconn.ParseConfig(url)
 	if err != nil {
