@@ -89,10 +89,10 @@ func undoneIn(list []Switch) map[int64]bool {
 // taken back before that one is. One that changes no holding, such as that of a cash dividend, is no obstacle. Of
 // those of other stocks that give into one of its stocks only an undo counts: what was given stays as it came.
 func (s Switch) Covered(later []Switch) (by Switch, covered bool) {
+	undone := undoneIn(later)
 	later = slices.DeleteFunc(slices.Clone(later), func(w Switch) bool {
 		return w.AssetID != s.AssetID && w.AssetID != s.Target && !w.IsUndo()
 	})
-	undone := undoneIn(later)
 	for _, w := range slices.Backward(later) {
 		if !undone[w.Number] && w.Undoes <= s.Number && !w.Unchanging() { // else it takes one of the later ones back
 			return w, true

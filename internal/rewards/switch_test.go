@@ -208,6 +208,9 @@ func TestCovered(t *testing.T) {
 		return rewards.Switch{Number: n, Undoes: undoes, Conversion: rewards.Conversion{Keep: keep}}
 	}
 	undoOf2 := back(3, 2, one)
+	gift := func(n, undoes, given int64) rewards.Switch { // of another stock, into that of the switch
+		return rewards.Switch{Number: n, Undoes: undoes, AssetID: 1, Conversion: rewards.Conversion{Keep: one, Give: rewards.Ratio{Old: 1, New: given}}}
+	}
 	for _, c := range []struct {
 		name  string
 		of    rewards.Switch
@@ -221,6 +224,8 @@ func TestCovered(t *testing.T) {
 		{"and undone again", apply(1), []rewards.Switch{apply(2), undoOf2, back(4, 3, two), back(5, 4, one)}, 0},
 		{"the undo of an older one", undoOf2, []rewards.Switch{back(4, 1, one)}, 4},
 		{"that is taken back", undoOf2, []rewards.Switch{back(4, 1, one), back(5, 4, two)}, 0},
+		{"the undo of an older gift", apply(2), []rewards.Switch{gift(3, 1, 0)}, 3},
+		{"a gift that is in effect again", apply(2), []rewards.Switch{gift(3, 1, 0), gift(4, 3, 1)}, 0},
 	} {
 		by, covered := c.of.Covered(c.later)
 		if by.Number != c.by || covered != (c.by != 0) {
