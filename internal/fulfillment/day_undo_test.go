@@ -19,7 +19,11 @@ func TestActionsOfRandomDaysTakenBack(t *testing.T) {
 		for _, lieu := range []bool{false, true} {
 			t.Run(fmt.Sprintf("%s, cash in lieu %t", mode, lieu), func(t *testing.T) {
 				t.Parallel()
+				seeds := []uint64{2031} // it found a merger that left out what was given since
 				for seed := *daySeed; seed < *daySeed+*daySeeds; seed++ {
+					seeds = append(seeds, seed)
+				}
+				for _, seed := range seeds {
 					t.Run(fmt.Sprint("seed ", seed), func(t *testing.T) {
 						inDay(t, mode, func(w *world) {
 							d := randomDay(w, dayCase{mode, lieu, 2}, seed)
