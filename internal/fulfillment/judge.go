@@ -65,7 +65,7 @@ func (w *Worker) judgeAction(ctx context.Context, a rewards.Action, at judging) 
 		}
 		return err
 	}
-	if p.waits != "" && a.Unordered() {
+	if p.waits != "" && a.Unordered() { // its note says what an operator must decide
 		return nil
 	}
 	if p.waits != "" && (p.standing.Twin == "" || !a.ApprovedAt.IsZero()) {
@@ -74,7 +74,7 @@ func (w *Worker) judgeAction(ctx context.Context, a rewards.Action, at judging) 
 	judgment, note := a.Judge(p.conversion, p.standing)
 	if judgment == rewards.JudgeApply && a.FractionUnknown(p.conversion, p.standing) &&
 		!w.actions.activities.covers(a.ID, p.standing, o.SeenAt) {
-		return nil
+		return nil // they are read soon, and show it
 	}
 	switch b, sequence, err := w.before(ctx, a, at, p, judgment); {
 	case err != nil:

@@ -94,11 +94,11 @@ func (g keyGaps) check(ctx context.Context, tx Tx) error {
 		AND size > `+entriesOfKeys, unsure)
 }
 
-// fewKeys is in how many keys chance makes a gap as long as a lost block. The entries of such a segment are counted,
-// and those of any segment when the key would be after all of them: its last block may have only a few.
+// fewKeys is the size of the largest segments in which chance may make a gap as long as a lost block. Their entries are
+// counted. So are those of any segment when the key would be after all of them: its last block may have only a few.
 const fewKeys = 2_000
 
-// entriesOfKeys counts the entries of the blocks of the segment g.
+// entriesOfKeys counts the entries of the blocks of the segment g, of segment.IDEntryBytes each.
 const entriesOfKeys = `(SELECT coalesce(sum(octet_length(b.entries)), 0)::bigint / 22 FROM key_blocks b
 			WHERE b.place BETWEEN g.number::bigint << 32 AND (g.number::bigint + 1 << 32) - 1)`
 

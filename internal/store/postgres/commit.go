@@ -52,10 +52,10 @@ func (s *session) end(ctx context.Context, query string, args ...any) error {
 	if s.isOld(conn) {
 		return errors.Join(errBroken, errOldPrimary)
 	}
-	commits(conn, true)
+	setCommitting(conn, true)
 	tag, answered, err := execAll(s.conn.SendBatch(ctx, batch), batch.Len(), conn)
 	if !conn.IsClosed() {
-		commits(conn, false)
+		setCommitting(conn, false)
 	}
 	switch {
 	case err == nil && tag.String() != "COMMIT":

@@ -56,10 +56,10 @@ func (d *dialer) dial(ctx context.Context, network, address string) (net.Conn, e
 	return dial(ctx, network, address)
 }
 
-// commits says whether a commit was sent on a connection and has no answer yet. A canceled one that waits for the
+// setCommitting notes whether a commit was sent on a connection and has no answer yet. A canceled one that waits for the
 // standby would be seen by all, although a fail-over undoes it. Left alone it is not seen before the standby has it.
-func commits(conn *pgconn.PgConn, now bool) {
+func setCommitting(conn *pgconn.PgConn, committing bool) {
 	if d, ok := conn.CustomData()[dialed].(*dialer); ok {
-		d.committing.Store(now)
+		d.committing.Store(committing)
 	}
 }

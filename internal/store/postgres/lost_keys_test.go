@@ -82,9 +82,7 @@ func TestASealedSegmentIsCountedOnce(t *testing.T) {
 	t.Parallel()
 	w := newSegmented(t, 1)
 	e := &beside{Engine: open(t, w.url, postgres.Options{})}
-	late, err := store.New(t.Context(), e, time.Now, rand.Reader)
-	check(t, err)
-	late.SealEvery(storetest.SegmentSize)
+	late := over(t, e)
 	for range 3 {
 		w.give(t, late)
 	}
@@ -95,7 +93,7 @@ func TestASealedSegmentIsCountedOnce(t *testing.T) {
 		}
 		w.seal(t, w.processes[0])
 	}
-	_, err = late.SealSegment(t.Context())
+	_, err := late.SealSegment(t.Context())
 	check(t, err)
 	if wrong := w.number(t, `SELECT count(*) FROM segments g WHERE keys = 2 AND size <> (SELECT sum(octet_length(entries)) / 22
 		FROM key_blocks WHERE place >> 32 = g.number)`); wrong > 0 || e.before != nil {
@@ -175,9 +173,7 @@ func TestABatchThatAFailOverReplaced(t *testing.T) {
 func (w *segmented) besideOthers(t *testing.T, f func()) *store.Store {
 	t.Helper()
 	e := &beside{Engine: open(t, w.url, postgres.Options{})}
-	s, err := store.New(t.Context(), e, time.Now, rand.Reader)
-	check(t, err)
-	s.SealEvery(storetest.SegmentSize)
+	s := over(t, e)
 	for range w.Users { // so that it knows all of them
 		w.give(t, s)
 		w.give(t, w.processes[0])

@@ -1,15 +1,12 @@
 package postgres_test
 
 import (
-	"crypto/rand"
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"stockrewards/internal/money"
 	"stockrewards/internal/rewards"
-	"stockrewards/internal/store"
 	"stockrewards/internal/store/postgres"
 	"stockrewards/internal/store/segment"
 	"stockrewards/internal/store/storetest"
@@ -97,9 +94,7 @@ func TestAStoredAttemptIsRecognized(t *testing.T) {
 	t.Parallel()
 	w := newSegmented(t, 0)
 	e := &beside{Engine: open(t, w.url, postgres.Options{})}
-	s, err := store.New(t.Context(), e, time.Now, rand.Reader)
-	check(t, err)
-	s.SealEvery(storetest.SegmentSize)
+	s := over(t, e)
 	w.give(t, s)
 	e.after = func() {
 		_, err := s.SealSegment(t.Context()) // reads the batches

@@ -35,6 +35,7 @@ func ways(c *pgconn.Config) []*pgconn.FallbackConfig {
 	return append([]*pgconn.FallbackConfig{first}, c.Fallbacks...)
 }
 
+// asSafe reports whether a way to connect leads to the same server as at the start, and checks no less of it.
 func asSafe(start, now *pgconn.FallbackConfig) bool {
 	return start.Host == now.Host && start.Port == now.Port && safetyOf(start.TLSConfig) <= safetyOf(now.TLSConfig)
 }

@@ -48,10 +48,17 @@ func newSegmented(t *testing.T, processes int) *segmented {
 // join starts another process.
 func (w *segmented) join(t *testing.T) *store.Store {
 	t.Helper()
-	s, err := store.New(t.Context(), open(t, w.url, postgres.Options{}), time.Now, rand.Reader)
+	s := over(t, open(t, w.url, postgres.Options{}))
+	w.processes = append(w.processes, s)
+	return s
+}
+
+// over is a process over an engine.
+func over(t *testing.T, e store.Engine) *store.Store {
+	t.Helper()
+	s, err := store.New(t.Context(), e, time.Now, rand.Reader)
 	check(t, err)
 	s.SealEvery(storetest.SegmentSize)
-	w.processes = append(w.processes, s)
 	return s
 }
 
