@@ -57,7 +57,7 @@ func (d *dialer) dial(ctx context.Context, network, address string) (net.Conn, e
 }
 
 // setCommitting notes whether a commit was sent on a connection and has no answer yet. A canceled one that waits for
-// the standby would be seen by all, although a fail-over undoes it. Left alone it is not seen before the standby has it.
+// the standby would be seen by all, although a fail-over undoes it. Left alone it is seen when the standby has it.
 func setCommitting(conn *pgconn.PgConn, committing bool) {
 	if d, ok := conn.CustomData()[dialed].(*dialer); ok {
 		d.committing.Store(committing)
