@@ -20,29 +20,37 @@ func List[T any](ctx context.Context, c *Client, path string, q url.Values) iter
 			next += "?" + q.Encode()
 		}
 		for next != "" {
-			var page page[T]
-			r, err := newRequest(http.MethodGet, next, nil)
-			var o outcome
-			if err == nil {
-				o, err = c.send(ctx, r, &page)
-			}
-			if err == nil {
-				next, err = c.nextPage(next, o.header)
-			}
+			items, after, err := getPage[T](ctx, c, next)
 			if err != nil {
 				var none T
 				yield(none, err)
 				return
 			}
-			for _, items := range page {
-				for _, item := range items {
-					if !yield(item, nil) {
-						return
-					}
+			for _, item := range items {
+				if !yield(item, nil) {
+					return
 				}
 			}
+			next = after
 		}
 	}
+}
+
+// getPage gets the page of a list at a path, and returns the path of the next one; "" after the last.
+func getPage[T any](ctx context.Context, c *Client, path string) (items []T, next string, err error) {
+	r, err := newRequest(http.MethodGet, path, nil)
+	if err != nil {
+		return nil, "", err
+	}
+	var page page[T]
+	o, err := c.send(ctx, r, &page)
+	if err != nil {
+		return nil, "", err
+	}
+	for _, items = range page { // it has one member
+	}
+	next, err = c.nextPage(path, o.header)
+	return items, next, err
 }
 
 var nextLink = regexp.MustCompile(`<([^>]*)>[^<]*;\s*rel="?next"?`)

@@ -55,31 +55,35 @@ func (f *follower) stream(w http.ResponseWriter, page rewards.EventPage) {
 			return
 		}
 		f.call.ticket.Rest()
-		more := len(page.Events) == streamPage || page.More
-		page, body = rewards.EventPage{}, body[:0]
-		if cap(body) > keptBytes {
+		if body = body[:0]; cap(body) > keptBytes {
 			body = nil
 		}
-		if !more {
-			news, err := f.news(ctx, time.Now().Add(commentEvery))
-			if err != nil || f.server.isDraining() {
-				return
-			}
-			if !news {
-				body = comment(body)
-				continue
-			}
-		} else if f.server.isDraining() || f.checkKey(ctx) != nil {
-			return
-		}
-		if f.call.ticket.Resume(ctx) != nil {
-			return
-		}
+		more := len(page.Events) == streamPage || page.More
 		var err error
-		if page, err = f.read(ctx, streamPage); err != nil {
+		if page, err = f.next(ctx, more); err != nil || f.server.isDraining() {
 			return
+		}
+		if len(page.Events) == 0 {
+			body = comment(body)
 		}
 	}
+}
+
+// next returns the next page of a stream: at once when there is more, otherwise when there may be new events. After
+// commentEvery without any it is empty.
+func (f *follower) next(ctx context.Context, more bool) (page rewards.EventPage, err error) {
+	if more {
+		err = f.checkKey(ctx)
+	} else {
+		more, err = f.news(ctx, time.Now().Add(commentEvery))
+	}
+	if err != nil || !more {
+		return page, err
+	}
+	if err := f.call.ticket.Resume(ctx); err != nil {
+		return page, err
+	}
+	return f.read(ctx, streamPage)
 }
 
 // typeStream is the media type of server-sent events, never modified.
