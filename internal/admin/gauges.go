@@ -50,6 +50,9 @@ func (c *collector) Collect(ch chan<- prometheus.Metric) {
 		s.flag("space_held_back", "Whether something keeps the database from freeing space (1) or not (0).",
 			condition.heldBack != "")
 	}
+	for code, n := range c.warnings(ctx).byCode() {
+		s.gauge("warnings", "Warnings of /readyz.", number(n), "code", code)
+	}
 	v, err := c.overview.get(ctx)
 	s.flag("books_readable", "Whether the store could be read for this scrape (1) or not (0).", err == nil)
 	if err != nil {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"strings"
 	"sync"
 	"testing"
@@ -111,8 +112,14 @@ func TestWarningsOfTheServer(t *testing.T) {
 	if len(found) != 2 || found[0].Code != "weak_commits" || found[1].Code != "transaction_ids_low" {
 		t.Errorf("%+v", found)
 	}
-	if _, body := w.get(t, "/metrics"); strings.Contains(body, "space_held_back") {
+	_, body := w.get(t, "/metrics")
+	if strings.Contains(body, "space_held_back") {
 		t.Error("the metrics say what is unknown")
+	}
+	for _, code := range []string{"weak_commits", "transaction_ids_low"} {
+		if metric := fmt.Sprintf("stockrewards_warnings{code=%q} 1\n", code); !strings.Contains(body, metric) {
+			t.Errorf("the metrics lack %q", metric)
+		}
 	}
 }
 

@@ -45,6 +45,15 @@ func (l *warnings) addSome(code, message string) {
 	}
 }
 
+// byCode counts them by their codes.
+func (l warnings) byCode() map[string]int {
+	n := make(map[string]int)
+	for _, w := range l {
+		n[w.Code]++
+	}
+	return n
+}
+
 // warnings lists the problems that do not stop recording.
 func (a *Admin) warnings(ctx context.Context) warnings {
 	list := warnings{}
