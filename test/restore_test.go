@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"stockrewards/internal/store/postgres/pgtest"
 )
 
 // An old backup replaces a newer database: ordering stops, commands show the operator what
@@ -68,4 +70,34 @@ func restore(t *testing.T, backup, database string) {
 		}
 	}
 	copyFile(t, backup, database)
+}
+
+// PostgreSQL's data are put back to a snapshot while the fleet runs: its leader knows a newer lease than the one that is
+// stored, so it compares its orders with the broker's first, as after a start.
+func TestADatabaseThatWentBackBuysNothingTwice(t *testing.T) {
+	t.Parallel()
+	c := pgtest.Start(t)
+	f := newFleet(t, c.Database(t, "back"), 2)
+	user, leader := f.newUser("anna"), f.leader(10*time.Second)
+	f.operate("fulfillment", "pause")
+	waiting := leader.give(user, "before-snapshot", "3", "AAPL")
+	putBack := c.Keep(t)
+	recovered := func(command ...string) {
+		f.eventually("start of the database", 30*time.Second, func() bool { _, err := f.try(command...); return err == nil })
+	}
+	recovered("fulfillment", "resume")
+	leader.await(waiting.ID, "executed", 30*time.Second) // the snapshot does not have it
+	putBack()
+	recovered("fulfillment", "resume")
+	var found [][]string
+	f.eventually("conflict", 30*time.Second, func() bool {
+		found = regexp.MustCompile(`conflict: (sr-\S+):`).FindAllStringSubmatch(f.operate("fulfillment", "status"), -1)
+		return len(found) > 0
+	})
+	f.operate("order", "adopt", found[0][1], "--reason", "the machine went back to a snapshot", "--alpaca-url", f.paper.URL)
+	leader.await(waiting.ID, "executed", 20*time.Second)
+	if logs := f.members[0].logs() + f.members[1].logs(); strings.Count(logs, "the database went back in time") != 1 {
+		t.Errorf("the log does not say once that the database went back in time:\n%s", logs)
+	}
+	f.end()
 }

@@ -189,6 +189,10 @@ func (w *Worker) lead(ctx context.Context) (bool, error) {
 	fresh := l.Epoch > 0 && l.Epoch != w.lease.Epoch
 	if w.lease = l; fresh {
 		w.takeovers.add(l.Epoch, now)
+		if l.WentBack {
+			w.log.ErrorContext(ctx, "the database went back in time while this process ran: restart every process; "+
+				"the broker's orders are compared before anything is ordered: see docs/backup.md")
+		}
 		w.log.InfoContext(ctx, "this process leads fulfillment", slog.Int64("epoch", l.Epoch))
 		if err := w.store.SaveBrakes(ctx, l, w.cfg.Brakes); err != nil {
 			w.lease = rewards.Lease{} // so that the next step stores them

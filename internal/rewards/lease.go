@@ -14,6 +14,8 @@ type Lease struct {
 	// Timeline is that of the database's server. One that takes over begins another, and may have lost the last
 	// commits. "" where no other server can take over.
 	Timeline string
+	// WentBack is set when the store showed an older lease than the one that its process knew: see After.
+	WentBack bool
 }
 
 // In returns the lease as a server of a timeline must take it: it has ended when it is of another one. So whoever leads
@@ -23,6 +25,16 @@ func (l Lease) In(timeline string) Lease {
 		return l
 	}
 	return Lease{Epoch: l.Epoch, Timeline: timeline}
+}
+
+// After returns the lease as a process must take it that knows a newer one. A store that shows an older lease went
+// back in time, as when a backup was restored while the process ran: it may lack orders that the broker has. So the lease
+// has ended, and the next epoch is one that nobody had. Whoever leads compares its orders with the broker's first.
+func (l Lease) After(known Lease) Lease {
+	if l.Epoch > known.Epoch || l.Epoch == known.Epoch && (l.Holder != known.Holder || !l.Until.Before(known.Until)) {
+		return l
+	}
+	return Lease{Epoch: known.Epoch, Timeline: l.Timeline, WentBack: true}
 }
 
 // Held reports whether the lease has not expired.
@@ -42,7 +54,7 @@ func (l Lease) Next(holder string, now time.Time, ttl time.Duration, force bool)
 		}
 		l.Epoch++
 	}
-	return Lease{Holder: holder, Epoch: l.Epoch, Until: now.Add(ttl), Timeline: l.Timeline}, true
+	return Lease{Holder: holder, Epoch: l.Epoch, Until: now.Add(ttl), Timeline: l.Timeline, WentBack: l.WentBack}, true
 }
 
 // The errors of a write on behalf of the fulfillment leader. Nothing was written.

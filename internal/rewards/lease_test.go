@@ -33,3 +33,31 @@ func TestNextLease(t *testing.T) {
 		}
 	}
 }
+
+// A lease that is older than the one that the process knows is of a store that went back in time. It has ended, and the
+// next epoch is one that nobody had.
+func TestALeaseOfTheStoreOfBefore(t *testing.T) {
+	t.Parallel()
+	now := time.Unix(1_790_000_000, 0)
+	known := rewards.Lease{Holder: "a", Epoch: 4, Until: now.Add(5)}
+	for name, test := range map[string]struct {
+		stored   rewards.Lease
+		wentBack bool
+	}{
+		"the same":              {known, false},
+		"renewed since":         {rewards.Lease{Holder: "a", Epoch: 4, Until: now.Add(9)}, false},
+		"another's, later":      {rewards.Lease{Holder: "b", Epoch: 5, Until: now.Add(2)}, false},
+		"another's, same epoch": {rewards.Lease{Holder: "b", Epoch: 4, Until: now.Add(2)}, false},
+		"not renewed":           {rewards.Lease{Holder: "a", Epoch: 4, Until: now.Add(3)}, true},
+		"of an older epoch":     {rewards.Lease{Holder: "b", Epoch: 3, Until: now.Add(9)}, true},
+		"of a new store":        {rewards.Lease{}, true},
+	} {
+		got := test.stored.After(known)
+		if got.WentBack != test.wentBack || !test.wentBack && got != test.stored {
+			t.Errorf("%s: got %+v", name, got)
+		}
+		if next, ok := got.Next("a", now, time.Minute, false); test.wentBack && (!ok || next.Epoch != 5 || !next.WentBack) {
+			t.Errorf("%s: the next lease is %+v, %t", name, next, ok)
+		}
+	}
+}

@@ -3,10 +3,47 @@ package store
 import (
 	"context"
 	"errors"
+	"sync"
 	"time"
 
 	"stockrewards/internal/rewards"
 )
+
+// knownLease is the newest lease that this process read or took. It is safe for concurrent use.
+type knownLease struct {
+	mu    sync.Mutex
+	lease rewards.Lease
+}
+
+func (k *knownLease) get() rewards.Lease {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	return k.lease
+}
+
+// set notes a lease as it is stored.
+func (k *knownLease) set(l rewards.Lease) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	l.Until = l.Until.Truncate(time.Microsecond)
+	k.lease = l
+}
+
+// mayEnd is called before the lease is ended early.
+func (k *knownLease) mayEnd() {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.lease.Until = time.Time{}
+}
+
+// readLease reads the stored lease as this process must take it, which knew another, and the server's timeline.
+func (s *Store) readLease(
+	ctx context.Context, tx Tx, known rewards.Lease,
+) (l rewards.Lease, timeline string, err error) {
+	_, err = fetchValues(ctx, tx, []any{&l.Holder, &l.Epoch, toTime{&l.Until}, &timeline},
+		`SELECT holder, epoch, until, `+s.timeline+` FROM lease WHERE "only" = 1`)
+	return l.After(known), timeline, err
+}
 
 // TakeLease takes or renews the holder's lease, as rewards.Lease.Next decides. It returns
 // the zero lease while another process leads. With force set, the caller knows that no other
@@ -14,17 +51,15 @@ import (
 // ShareClock fails.
 func (s *Store) TakeLease(ctx context.Context, holder string, ttl time.Duration, force bool) (rewards.Lease, error) {
 	if err := s.checkLeader(); err != nil {
+		s.lease.mayEnd()
 		return rewards.Lease{}, errors.Join(err,
 			s.exec(ctx, `UPDATE lease SET until = 0 WHERE "only" = 1 AND holder = ?1`, holder))
 	}
-	var taken rewards.Lease
+	var taken, other rewards.Lease
 	var asked time.Time
 	err := s.engine.Write(ctx, func(ctx context.Context, tx Tx) error {
 		asked = s.now() // after the wait for other writes
-		var current rewards.Lease
-		var timeline string
-		_, err := fetchValues(ctx, tx, []any{&current.Holder, &current.Epoch, toTime{&current.Until}, &timeline},
-			`SELECT holder, epoch, until, `+s.timeline+` FROM lease WHERE "only" = 1`)
+		current, timeline, err := s.readLease(ctx, tx, s.lease.get())
 		if err == nil {
 			current.Timeline, err = setting(ctx, tx, settingTimeline)
 		}
@@ -32,7 +67,7 @@ func (s *Store) TakeLease(ctx context.Context, holder string, ttl time.Duration,
 			return err
 		}
 		next, ok := current.In(timeline).Next(holder, s.clock(), ttl, force)
-		if taken = next; !ok {
+		if taken, other = next, current; !ok {
 			return nil
 		}
 		if taken.Epoch != current.Epoch {
@@ -52,8 +87,16 @@ func (s *Store) TakeLease(ctx context.Context, holder string, ttl time.Duration,
 			taken.Holder, taken.Epoch, micros(taken.Until))
 		return err
 	})
-	if err != nil || taken.Epoch == 0 {
+	if err != nil {
 		return rewards.Lease{}, err
+	}
+	if taken.Epoch == 0 {
+		s.lease.set(rewards.Lease{Holder: other.Holder, Epoch: other.Epoch}) // its holder may end it early
+		return rewards.Lease{}, nil
+	}
+	s.lease.set(taken)
+	if taken.WentBack {
+		s.forgetMarks()
 	}
 	taken.Until = asked.Add(ttl)
 	return taken, nil
@@ -89,6 +132,7 @@ func (s *Store) startAfterOrders(ctx context.Context, tx Tx) error {
 // DropLease ends the holder's lease at once, so that another process need not wait. It does
 // nothing when another process leads.
 func (s *Store) DropLease(ctx context.Context, l rewards.Lease) error {
+	s.lease.mayEnd()
 	return s.exec(ctx, `UPDATE lease SET until = 0 WHERE "only" = 1 AND holder = ?1 AND epoch = ?2`, l.Holder, l.Epoch)
 }
 
@@ -107,16 +151,15 @@ func (s *Store) writeBookings(ctx context.Context, l rewards.Lease, f func(conte
 	return s.engine.WriteBookings(ctx, s.fenced(l, f))
 }
 
-// fenced returns f behind a look whether l is still the lease, on the server that gave it.
+// fenced returns f behind a look whether l is still the lease, on the server that gave it, which did not go back in
+// time.
 func (s *Store) fenced(l rewards.Lease, f func(context.Context, Tx) error) func(context.Context, Tx) error {
 	return func(ctx context.Context, tx Tx) error {
-		var epoch int64
-		var timeline string
-		if _, err := fetchValues(ctx, tx, []any{&epoch, &timeline},
-			`SELECT epoch, `+s.timeline+` FROM lease WHERE "only" = 1`); err != nil {
+		stored, timeline, err := s.readLease(ctx, tx, s.lease.get())
+		if err != nil {
 			return err
 		}
-		if epoch != l.Epoch || timeline != l.Timeline {
+		if stored.Epoch != l.Epoch || stored.Holder != l.Holder || timeline != l.Timeline {
 			return rewards.ErrLostLease
 		}
 		return f(ctx, tx)
@@ -126,8 +169,9 @@ func (s *Store) fenced(l rewards.Lease, f func(context.Context, Tx) error) func(
 // holdLease fails with ErrLostLease when l is no longer the lease. Otherwise no process can take it until the
 // transaction ends. Only transactions for clients need this: each other one excludes that of TakeLease.
 func (s *Store) holdLease(ctx context.Context, tx Tx, l rewards.Lease) error {
-	n, err := tx.Exec(ctx, `UPDATE lease SET epoch = epoch WHERE "only" = 1 AND epoch = ?1 AND `+s.timeline+` = ?2`,
-		l.Epoch, l.Timeline)
+	n, err := tx.Exec(ctx, `UPDATE lease SET epoch = epoch
+		WHERE "only" = 1 AND epoch = ?1 AND holder = ?2 AND until >= ?3 AND `+s.timeline+` = ?4`,
+		l.Epoch, l.Holder, micros(s.lease.get().Until), l.Timeline)
 	if err == nil && n == 0 {
 		err = rewards.ErrLostLease
 	}

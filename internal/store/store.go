@@ -54,6 +54,7 @@ type Store struct {
 	clock       func() time.Time // by which leases are judged
 	checkLeader func() error     // checked before this process takes a lease or shards of webhooks
 	timeline    string           // the SQL expression of the timeline of the database's server
+	lease       knownLease
 
 	connects  func() int64 // of the engine; nil: it connects to no server
 	connected atomic.Int64 // connects, when used and exposed were emptied last
@@ -104,9 +105,14 @@ func (s *Store) recall() {
 	s.recalls.Lock()
 	defer s.recalls.Unlock()
 	n := s.connects()
+	s.forgetMarks()
+	s.connected.Store(n)
+}
+
+// forgetMarks empties what is in memory of marks that are written once.
+func (s *Store) forgetMarks() {
 	s.used.Clear()
 	s.exposed.known.Clear()
-	s.connected.Store(n)
 }
 
 // ShareClock sets the clock by which the processes of a fleet judge leases, and a check that runs before this one takes

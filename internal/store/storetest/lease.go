@@ -1,11 +1,13 @@
 package storetest
 
 import (
+	"context"
 	"errors"
 	"testing"
 	"time"
 
 	"stockrewards/internal/rewards"
+	"stockrewards/internal/store"
 )
 
 // leaseContract is the part of the contract about who leads fulfillment and who sends webhooks.
@@ -14,6 +16,7 @@ func leaseContract() map[string]func(*testing.T, *World) {
 		"Lease":                     testLease,
 		"LeaseByAnotherClock":       testLeaseByAnotherClock,
 		"LeaseOfAClockThatWasAhead": testLeaseOfAClockThatWasAhead,
+		"LeaseOfAStoreThatWentBack": testLeaseOfAStoreThatWentBack,
 		"ShardsOfAWrongClock":       testShardsOfAWrongClock,
 	}
 }
@@ -120,6 +123,50 @@ func testLeaseOfAClockThatWasAhead(t *testing.T, w *World) {
 	if shards, err := w.TakeWebhookShards(t.Context(), "next", ttl, false); err != nil || len(shards) != rewards.WebhookShards {
 		t.Errorf("%d shards, %v; want all", len(shards), err)
 	}
+}
+
+// testLeaseOfAStoreThatWentBack checks that a leader writes nothing once the store shows an older lease than it took, as
+// after a backup was restored, and begins another epoch.
+func testLeaseOfAStoreThatWentBack(t *testing.T, w *World) {
+	const ttl = time.Hour
+	put := func(l rewards.Lease) {
+		check(t, w.engine.Write(t.Context(), func(ctx context.Context, tx store.Tx) error {
+			_, err := tx.Exec(ctx, "-- only in tests\nUPDATE lease SET holder = ?1, epoch = ?2, until = ?3",
+				l.Holder, l.Epoch, l.Until.UnixMicro())
+			return err
+		}))
+	}
+	w.Give(t, 2_000_000)
+	for name, back := range map[string]func(rewards.Lease) rewards.Lease{
+		"a renewal":           func(l rewards.Lease) rewards.Lease { l.Until = l.Until.Add(-time.Minute); return l },
+		"another's epoch":     func(l rewards.Lease) rewards.Lease { l.Holder, l.Epoch = "other", l.Epoch-1; return l },
+		"another's same one":  func(l rewards.Lease) rewards.Lease { l.Holder, l.Until = "other", w.Now(); return l },
+		"no lease that lasts": func(l rewards.Lease) rewards.Lease { l.Until = time.UnixMicro(0); return l },
+	} {
+		w.Advance(time.Minute)
+		held, err := w.TakeLease(t.Context(), "tester", ttl, false)
+		check(t, err)
+		put(back(held))
+		if _, _, err := w.PlanOrder(t.Context(), held, w.planRequest(t)); !errors.Is(err, rewards.ErrLostLease) {
+			t.Errorf("%s: the leader plans an order: %v, want ErrLostLease", name, err)
+		}
+		next, err := w.TakeLease(t.Context(), "tester", ttl, false)
+		if err != nil || next.Epoch != held.Epoch+1 {
+			t.Errorf("%s: got %+v, %v after %+v", name, next, err, held)
+		}
+		again, err := w.TakeLease(t.Context(), "tester", ttl, false)
+		if err != nil || again.Epoch != next.Epoch || again.WentBack {
+			t.Errorf("%s: renewed as %+v, %v", name, again, err)
+		}
+	}
+	lease, err := w.TakeLease(t.Context(), "tester", ttl, false)
+	check(t, err)
+	check(t, w.DropLease(t.Context(), lease))
+	if next, err := w.TakeLease(t.Context(), "tester", ttl, false); err != nil || next.WentBack || next.Epoch != lease.Epoch {
+		t.Errorf("after its end: %+v, %v", next, err)
+	}
+	w.lease, err = w.TakeLease(t.Context(), "tester", ttl, false)
+	check(t, err)
 }
 
 // testShardsOfAWrongClock checks that a process whose clock the broker's contradicts sends no webhooks: receivers would

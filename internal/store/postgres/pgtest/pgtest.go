@@ -275,3 +275,23 @@ func check(tb testing.TB, err error) {
 		tb.Fatal(err)
 	}
 }
+
+// Keep returns a function that puts the data back as they are now, as from a snapshot of the machine. Both stop the
+// server and start it again.
+func (c *Cluster) Keep(tb testing.TB) (putBack func()) {
+	tb.Helper()
+	kept := filepath.Join(c.Folder, "kept")
+	c.swap(tb, func() error { return exec.Command("cp", "-a", c.data(), kept).Run() })
+	return func() {
+		tb.Helper()
+		c.swap(tb, func() error { return errors.Join(os.RemoveAll(c.data()), os.Rename(kept, c.data())) })
+	}
+}
+
+// swap changes the data of the stopped server.
+func (c *Cluster) swap(tb testing.TB, change func() error) {
+	tb.Helper()
+	c.Stop()
+	check(tb, change())
+	check(tb, c.Run())
+}
