@@ -16,11 +16,15 @@ import (
 // noError ends the test on an error.
 var noError = world.Check
 
-// eventually waits until a condition holds.
+// eventually waits until a condition holds. The last look begins after the time is over, however long a look takes.
 func eventually(t *testing.T, what string, most time.Duration, holds func() bool) {
 	t.Helper()
-	for deadline := time.Now().Add(most); !holds(); time.Sleep(20 * time.Millisecond) {
-		if time.Now().After(deadline) {
+	for deadline := time.Now().Add(most); ; time.Sleep(20 * time.Millisecond) {
+		late := time.Now().After(deadline)
+		if holds() {
+			return
+		}
+		if late {
 			t.Fatalf("no %s after %s", what, most)
 		}
 	}
