@@ -81,7 +81,7 @@ func (in *hook) next(t *testing.T) delivery {
 // by both secrets after a rotation, and by no other.
 func TestOfficialLibrariesVerifyDeliveries(t *testing.T) {
 	t.Parallel()
-	modules := filepath.Join(typescriptClient(t), "node_modules") // before the deliveries, whose signatures are valid for 5 minutes
+	modules := filepath.Join(typescriptClient(t), "node_modules") // first: a signature is valid for five minutes
 	s, stop := newDev(t)
 	defer stop()
 	in := newHook(t, accept)
