@@ -30,6 +30,14 @@ func eventually(t *testing.T, what string, most time.Duration, holds func() bool
 	}
 }
 
+// sameDay waits until the UTC day lasts for another minute: what is counted by day does not begin again meanwhile.
+func sameDay() {
+	const day = 24 * time.Hour
+	if left := day - time.Since(time.Now().UTC().Truncate(day)); left < time.Minute {
+		time.Sleep(left)
+	}
+}
+
 // succeeds checks that a command succeeds and prints each string. Usage:
 // succeeds(t, "1 row")(s.try(args...)).
 func succeeds(t *testing.T, prints ...string) func(out string, err error) {
