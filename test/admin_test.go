@@ -86,6 +86,7 @@ func (s *service) measures(admin, series string, want float64) {
 // Metrics count exactly what was done.
 func TestMetricsCountTraffic(t *testing.T) {
 	t.Parallel()
+	sameDay() // for notional_today_dollars
 	s := newService(t, t.TempDir())
 	admin := s.startWatched()
 	if status, body := look(t, admin+"/livez"); status != 200 || body != "ok\n" {

@@ -136,6 +136,7 @@ func (s *service) wantApplied(secrets string) {
 		return // a fleet needs a separate brokerage
 	}
 	s.start()
+	sameDay() // for the daily budget
 	user := s.newUser("anna")
 	s.give(user, "first-gift", "12.34", "KO")
 	s.must(422, "POST", "/v1/rewards", giving(user, "second-gift", "0.01", "KO"))

@@ -7,6 +7,7 @@ import (
 	"net/http/httputil"
 	"net/url"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 )
@@ -20,9 +21,9 @@ func TestNoSecretLeaves(t *testing.T) {
 	behind, err := url.Parse("http://" + startBrokerage(t, "").address)
 	noError(t, err)
 	proxy := httputil.NewSingleHostReverseProxy(behind)
-	refusing := true
+	var accepting atomic.Bool
 	front := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if r.Method == http.MethodPost && refusing { // a broker that echoes its input
+		if r.Method == http.MethodPost && !accepting.Load() { // a broker that echoes its input
 			w.WriteHeader(http.StatusForbidden)
 			fmt.Fprintf(w, `{"message":"no rights for %s with %s"}`, r.Header.Get("Apca-Api-Key-Id"), r.Header.Get("Apca-Api-Secret-Key"))
 			return
@@ -63,7 +64,7 @@ func TestNoSecretLeaves(t *testing.T) {
 	})
 	_, metrics := look(t, admin+"/metrics")
 	index, _ := look(t, admin+"/canary")
-	refusing = false
+	accepting.Store(true)
 	if index != 404 || !strings.Contains(ready, "order_waits") {
 		t.Errorf("%d, %s", index, ready)
 	}

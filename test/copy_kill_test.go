@@ -78,7 +78,7 @@ func (g *gate) exec(statements string) {
 // wait waits until a query returns a number above zero.
 func (g *gate) wait(query string) {
 	g.t.Helper()
-	eventually(g.t, query, 20*time.Second, func() bool {
+	eventually(g.t, query, 2*time.Minute, func() bool {
 		var n int
 		noError(g.t, g.conn.QueryRow(g.t.Context(), query).Scan(&n))
 		return n > 0

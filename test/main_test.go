@@ -241,11 +241,12 @@ func (s *service) await(id, status string, most time.Duration) award {
 	s.t.Helper()
 	var got struct{ Reward award }
 	for deadline := time.Now().Add(most); ; time.Sleep(10 * time.Millisecond) {
+		late := time.Now().After(deadline)
 		s.must(200, "GET", "/v1/rewards/"+id, "").decode(s.t, &got)
 		if got.Reward.Status == status {
 			return got.Reward
 		}
-		if time.Now().After(deadline) {
+		if late {
 			s.t.Fatalf("after %s the reward is %+v, want it %s", most, got.Reward, status)
 		}
 	}

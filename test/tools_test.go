@@ -16,13 +16,25 @@ import (
 // noError ends the test on an error.
 var noError = world.Check
 
-// eventually waits until a condition holds.
+// eventually waits until a condition holds. The last look begins after the time is over, however long a look takes.
 func eventually(t *testing.T, what string, most time.Duration, holds func() bool) {
 	t.Helper()
-	for deadline := time.Now().Add(most); !holds(); time.Sleep(20 * time.Millisecond) {
-		if time.Now().After(deadline) {
+	for deadline := time.Now().Add(most); ; time.Sleep(20 * time.Millisecond) {
+		late := time.Now().After(deadline)
+		if holds() {
+			return
+		}
+		if late {
 			t.Fatalf("no %s after %s", what, most)
 		}
+	}
+}
+
+// sameDay waits until the UTC day lasts for another minute: what is counted by day does not begin again meanwhile.
+func sameDay() {
+	const day = 24 * time.Hour
+	if left := day - time.Since(time.Now().UTC().Truncate(day)); left < time.Minute {
+		time.Sleep(left)
 	}
 }
 

@@ -19,6 +19,10 @@ func TestTrigger(t *testing.T) {
 	l := listen(t, s, "--forward", in.url)
 	list, err := inFolder(t, s.folder, "trigger")
 	noError(t, err)
+	// Without --stock the commands choose at random: an action of one could hold the award of another.
+	stocks := map[string]string{
+		"corporate_action.applied": "AAPL", "corporate_action.held": "NVDA", "corporate_action.withdrawn": "VOO",
+	}
 	t.Run("types", func(t *testing.T) {
 		for name, want := range map[string]string{
 			"reward.executed":            "It is bought.",
@@ -31,7 +35,11 @@ func TestTrigger(t *testing.T) {
 		} {
 			t.Run(name, func(t *testing.T) {
 				t.Parallel()
-				out, err := inFolder(t, s.folder, "trigger", name, "--url", s.url)
+				args := []string{"trigger", name, "--url", s.url}
+				if stock := stocks[name]; stock != "" {
+					args = append(args, "--stock", stock)
+				}
+				out, err := inFolder(t, s.folder, args...)
 				if err != nil || !strings.Contains(out, want) || !strings.Contains(out, name+" happened: event ") ||
 					!strings.Contains(list, name+" ") {
 					t.Errorf("%v: %s; want %q", err, out, want)
@@ -77,7 +85,7 @@ func TestTriggerRefuses(t *testing.T) {
 		{"is a decision of an operator", []string{"corporate_action.undone"}},
 		{"has a live key, and trigger would spend real money", []string{"reward.executed", "--key-file", live, "--url", s.url}},
 		{"no enabled webhook endpoint", []string{"test.ping", "--url", s.url}},
-		{"the award is not bought: timeout of 1s exceeded; it waits: ", []string{"reward.executed", "--url", s.url, "--timeout", "1s"}},
+		{"the award is not bought: timeout of 5s exceeded; it waits: ", []string{"reward.executed", "--url", s.url, "--timeout", "5s"}},
 		{"404 Not Found", []string{"reward.failed", "--url", served.url, "--key-file", key}},
 		{"use `stockrewards dev`, or --control", []string{"corporate_action.held", "--url", served.url, "--key-file", key}},
 		{"no event came: timeout of 10s exceeded; is http://127.0.0.1", []string{

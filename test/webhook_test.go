@@ -81,6 +81,7 @@ func (in *hook) next(t *testing.T) delivery {
 // by both secrets after a rotation, and by no other.
 func TestOfficialLibrariesVerifyDeliveries(t *testing.T) {
 	t.Parallel()
+	modules := filepath.Join(typescriptClient(t), "node_modules") // first: a signature is valid for five minutes
 	s, stop := newDev(t)
 	defer stop()
 	in := newHook(t, accept)
@@ -111,7 +112,7 @@ func TestOfficialLibrariesVerifyDeliveries(t *testing.T) {
 	if ping.Headers["webhook-id"] != sent.EventID || !strings.HasPrefix(ping.Body, `{"type":"test.ping",`) {
 		t.Errorf("the test is %+v, want the event %s", ping, sent.EventID)
 	}
-	verifiedByNode(t, deliveries)
+	verifiedByNode(t, modules, deliveries)
 }
 
 func verifiedByGo(t *testing.T, d delivery) {
@@ -149,10 +150,9 @@ console.log(checks);
 `
 
 // verifiedByNode runs the npm library, which the lock file of the TypeScript client pins.
-func verifiedByNode(t *testing.T, deliveries []delivery) {
+func verifiedByNode(t *testing.T, modules string, deliveries []delivery) {
 	t.Helper()
 	folder := t.TempDir()
-	modules := filepath.Join(typescriptClient(t), "node_modules")
 	noError(t, os.Symlink(modules, filepath.Join(folder, "node_modules")))
 	content, err := json.Marshal(deliveries)
 	noError(t, err)

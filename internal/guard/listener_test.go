@@ -9,6 +9,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
 
 	"stockrewards/internal/guard"
 )
@@ -76,6 +77,7 @@ func newWorld(t *testing.T, limits guard.Limits) *world {
 func (w *world) connect(address string) net.Conn {
 	w.t.Helper()
 	ours, theirs := net.Pipe()
+	w.t.Cleanup(func() { _ = theirs.Close() })
 	accepted := make(chan net.Conn, 1)
 	go func() {
 		c, err := w.limited.Accept()
@@ -102,34 +104,36 @@ func (w *world) connect(address string) net.Conn {
 // Connections beyond the limit are refused; closing one admits the next.
 func TestConnectionsAreLimited(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, guard.Limits{Connections: 3, PerAddress: 2})
-	first, second, other := w.connect("192.0.2.1"), w.connect("192.0.2.1"), w.connect("127.0.0.1")
-	if first == nil || second == nil || other == nil {
-		t.Fatal("a connection within the limits was refused")
-	}
-	if w.connect("127.0.0.1") != nil {
-		t.Error("a fourth connection was accepted")
-	}
-	_ = other.Close()
-	_ = other.Close() // the second call has no effect
-	if w.connect("192.0.2.1") != nil || w.connect("::ffff:192.0.2.1") != nil {
-		t.Error("a third connection of one address was accepted")
-	}
-	if other = w.connect("192.0.2.2"); other == nil {
-		t.Error("another address was refused")
-	}
-	if w.connect("192.0.2.3") != nil {
-		t.Error("closing one twice admitted two")
-	}
-	_, _ = first.Close(), second.Close()
-	for range 2 {
-		if w.connect("127.0.0.1") == nil {
-			t.Error("closing a connection admitted no other")
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, guard.Limits{Connections: 3, PerAddress: 2})
+		first, second, other := w.connect("192.0.2.1"), w.connect("192.0.2.1"), w.connect("127.0.0.1")
+		if first == nil || second == nil || other == nil {
+			t.Fatal("a connection within the limits was refused")
 		}
-	}
-	if n := w.logged("too many"); n != 1 {
-		t.Errorf("%d lines about refused connections within a second", n)
-	}
+		if w.connect("127.0.0.1") != nil {
+			t.Error("a fourth connection was accepted")
+		}
+		_ = other.Close()
+		_ = other.Close() // the second call has no effect
+		if w.connect("192.0.2.1") != nil || w.connect("::ffff:192.0.2.1") != nil {
+			t.Error("a third connection of one address was accepted")
+		}
+		if other = w.connect("192.0.2.2"); other == nil {
+			t.Error("another address was refused")
+		}
+		if w.connect("192.0.2.3") != nil {
+			t.Error("closing one twice admitted two")
+		}
+		_, _ = first.Close(), second.Close()
+		for range 2 {
+			if w.connect("127.0.0.1") == nil {
+				t.Error("closing a connection admitted no other")
+			}
+		}
+		if n := w.logged("too many"); n != 1 {
+			t.Errorf("%d lines about refused connections within a second", n)
+		}
+	})
 }
 
 // An IPv6 network of /64 counts as one address: one customer usually has all of it.
@@ -150,16 +154,18 @@ func TestANetworkCountsAsOneAddress(t *testing.T) {
 // Failures to accept are logged, at most one per second.
 func TestFailuresToAcceptAreLogged(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, guard.Limits{Connections: 1})
-	for range 5 {
-		go func() { w.inner.errors <- errors.New("too many open files") }()
-		if _, err := w.limited.Accept(); err == nil {
-			t.Fatal("no error")
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, guard.Limits{Connections: 1})
+		for range 5 {
+			go func() { w.inner.errors <- errors.New("too many open files") }()
+			if _, err := w.limited.Accept(); err == nil {
+				t.Fatal("no error")
+			}
 		}
-	}
-	go func() { w.inner.errors <- net.ErrClosed }()
-	_, _ = w.limited.Accept()
-	if n := w.logged("too many open files"); n != 1 || w.logged("level=WARN") != 1 || w.logged("closed") != 0 {
-		t.Errorf("logged:\n%s", w.log.String())
-	}
+		go func() { w.inner.errors <- net.ErrClosed }()
+		_, _ = w.limited.Accept()
+		if n := w.logged("too many open files"); n != 1 || w.logged("level=WARN") != 1 || w.logged("closed") != 0 {
+			t.Errorf("logged:\n%s", w.log.String())
+		}
+	})
 }

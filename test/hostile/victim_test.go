@@ -113,8 +113,12 @@ func (v *victim) await(id, status string, most time.Duration) award {
 
 func (v *victim) within(what string, most time.Duration, holds func() bool) {
 	v.t.Helper()
-	for deadline := time.Now().Add(most); !holds(); time.Sleep(50 * time.Millisecond) {
-		if time.Now().After(deadline) {
+	for deadline := time.Now().Add(most); ; time.Sleep(50 * time.Millisecond) {
+		late := time.Now().After(deadline) // the last look begins after the time is over
+		if holds() {
+			return
+		}
+		if late {
 			status, _ := v.try("fulfillment", "status")
 			orders, _ := v.try("order", "list")
 			v.t.Fatalf("%s: not within %s\n%s\n%s\n%s", what, most, status, orders, v.logs())

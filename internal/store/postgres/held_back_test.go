@@ -46,7 +46,7 @@ func (k keeper) want(t *testing.T, long time.Duration, parts ...string) {
 // Whatever keeps removed rows from being freed is named, as far as the role may know it.
 func TestWhatHoldsTheVacuumBackIsNamed(t *testing.T) {
 	t.Parallel()
-	c := pgtest.Start(t, "max_prepared_transactions=2", "synchronous_commit=off")
+	c := pgtest.Start(t, "max_prepared_transactions=2", "synchronous_commit=off", "autovacuum=off")
 	c.Must(t, "postgres", "CREATE ROLE plain LOGIN")
 	c.Must(t, "postgres", "CREATE DATABASE kept OWNER plain")
 	byRole := strings.Replace(c.URL("kept"), "postgres@", "plain@", 1)
@@ -80,7 +80,7 @@ func TestWhatHoldsTheVacuumBackIsNamed(t *testing.T) {
 // all the same, and its time goes on.
 func TestAnIdleWriterIsNamedUnderLoad(t *testing.T) {
 	t.Parallel()
-	c := pgtest.Start(t, "synchronous_commit=off")
+	c := pgtest.Start(t, "synchronous_commit=off", "autovacuum=off")
 	c.Must(t, "postgres", "CREATE ROLE plain LOGIN")
 	c.Must(t, "postgres", "CREATE DATABASE kept OWNER plain")
 	byRole := strings.Replace(c.URL("kept"), "postgres@", "plain@", 1)

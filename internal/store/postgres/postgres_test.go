@@ -16,7 +16,7 @@ import (
 )
 
 // shared is the server of the tests that need no special settings. Its commits do not wait for
-// the disk, which no test needs.
+// the disk, which no test needs. It vacuums nothing by itself: tests measure tables and statements, and read its log.
 var shared struct {
 	once    sync.Once
 	cluster *pgtest.Cluster
@@ -36,7 +36,9 @@ func TestMain(m *testing.M) {
 
 func cluster(t *testing.T) *pgtest.Cluster {
 	t.Helper()
-	shared.once.Do(func() { shared.cluster, shared.err = pgtest.New("synchronous_commit=off", "max_connections=500") })
+	shared.once.Do(func() {
+		shared.cluster, shared.err = pgtest.New("synchronous_commit=off", "max_connections=500", "autovacuum=off")
+	})
 	check(t, shared.err)
 	return shared.cluster
 }

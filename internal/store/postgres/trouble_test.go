@@ -194,7 +194,7 @@ func TestMigrationWithoutItsLock(t *testing.T) {
 		ended <- err
 	}()
 	killed, killer := false, connect(t, url)
-	for deadline := time.Now().Add(5 * time.Second); !killed && time.Now().Before(deadline); {
+	for deadline := time.Now().Add(time.Minute); !killed && time.Now().Before(deadline); {
 		var n int
 		check(t, killer.QueryRow(t.Context(), `SELECT count(pg_terminate_backend(l.pid)) FROM pg_locks l
 			WHERE l.locktype = 'advisory' AND l.objid = 7356999 AND EXISTS (SELECT 1 FROM pg_locks w WHERE NOT w.granted)`).Scan(&n))
