@@ -284,7 +284,7 @@ func TestAnOlderSplitBeforeAMergerDidNotHappen(t *testing.T) {
 
 // A new symbol does not keep the split before it from being undone. It is undone itself only when the split is applied
 // again.
-func TestUndoOfASplitBeforeANewSymbol(t *testing.T) {
+func TestUndoOfASplitBeforeTheNewSymbol(t *testing.T) {
 	t.Parallel()
 	inWorld(t, func(w *world) {
 		w.wantAfter(5*time.Second, w.give("AAPL", 1000*usd), rewards.Executed)
