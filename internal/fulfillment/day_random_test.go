@@ -135,6 +135,10 @@ func TestClearActionsOfDays(t *testing.T) {
 			{kind: "forward_split", source: xyz, old: 1, new: 2},
 			{kind: "stock_merger", source: aapl, target: xyz, old: 1, new: 2},
 		}},
+		"a spin-off, then a new symbol": {false, [3]int64{3000, 1300, 300}, []deed{
+			{kind: "spin_off", source: aapl, target: ko, old: 5, new: 1},
+			{kind: "renaming_split", source: ko, old: 4, new: 1},
+		}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

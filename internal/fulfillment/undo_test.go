@@ -1,6 +1,8 @@
 package fulfillment_test
 
 import (
+	"fmt"
+	"strings"
 	"testing"
 	"time"
 
@@ -255,6 +257,55 @@ func TestAnOlderMergerIntoTheStockDidNotHappen(t *testing.T) {
 		}
 		if got := w.holding(w.user, "KO").Quantity; got != ko {
 			w.t.Errorf("%s shares of KO, want %s", got, ko)
+		}
+		w.wantBalance()
+	})
+}
+
+// A split did not happen, and a later merger into its stock did: both are undone, and the merger is applied again.
+func TestAnOlderSplitBeforeAMergerDidNotHappen(t *testing.T) {
+	t.Parallel()
+	inWorlds(t, map[string]string{"exact": "", "cash in lieu": "cash-in-lieu"}, func(w *world, affliction string) {
+		aapl, ko := w.holdBoth()
+		if affliction != "" {
+			w.afflict(affliction)
+		}
+		w.applyEntered(rewards.Terms{Type: "forward_split", OldRate: "2", NewRate: "3"})
+		happened := w.post(`{"type":"stock_merger","acquiree_symbol":"KO","acquirer_symbol":"AAPL","acquiree_rate":2,` +
+			`"acquirer_rate":1,"effective_date":"2000-01-05"}`)
+		w.undoOlder(happened)
+		w.wantAction("entered", rewards.ActionUndone)
+		if got := w.holding(w.user, "AAPL").Quantity; got != aapl+ko/2 {
+			w.t.Errorf("%s shares of AAPL, want %s and half of %s; the house has %s", got, aapl, ko, w.house("AAPL"))
+		}
+		w.wantBalance()
+	})
+}
+
+// A new symbol does not keep the split before it from being undone. It is undone itself only when the split is applied
+// again.
+func TestUndoOfASplitBeforeTheNewSymbol(t *testing.T) {
+	t.Parallel()
+	inWorld(t, func(w *world) {
+		w.wantAfter(5*time.Second, w.give("AAPL", 1000*usd), rewards.Executed)
+		split := w.post(`{"symbol":"AAPL","ex_date":"2000-01-05","type":"forward_split","old_rate":1,"new_rate":3}`)
+		rename := w.post(`{"type":"name_change","old_symbol":"AAPL","new_symbol":"APL","process_date":"2000-01-06"}`)
+		w.until("2000-01-06 10:00:00")
+		w.serve(30 * time.Second)
+		shares := w.holding(w.user, "APL").Quantity
+		w.undo(split)
+		w.serve(20 * time.Second)
+		_, err := w.operator("action undo").UndoAction(w.t.Context(), rename)
+		if want := "the action " + split + " was undone after it: apply that one again first"; !strings.Contains(fmt.Sprint(err), want) {
+			w.t.Errorf("%v, want %s", err, want)
+		}
+		w.approve(split)
+		w.serve(20 * time.Second)
+		w.undo(rename)
+		w.serve(20 * time.Second)
+		w.wantAction(rename, rewards.ActionUndone)
+		if got := w.holding(w.user, "APL").Quantity; got != shares {
+			w.t.Errorf("%s shares, want %s", got, shares)
 		}
 		w.wantBalance()
 	})

@@ -159,11 +159,10 @@ func (a Action) AwaitsUndone(after Action, c Conversion, s Standing) bool {
 }
 
 // GivenBefore reports whether b, which has the switches, has given shares of the stock of a since the undo of a, but as
-// of before a: a applies to them too, so that its undo cannot be taken back. It can when b had given them before a was
+// of before a: a counts them too, so that its undo cannot be taken back. It can when b had given them before a was
 // applied.
 func (a Action) GivenBefore(b Action, switches []Switch, undo Switch) bool {
-	gives := b.Type.Gives() && b.NewSymbol == a.Symbol && b.ExDate <= a.ExDate && a.changesUnits()
-	if !gives || len(switches) == 0 {
+	if b.ExDate > a.ExDate || !a.CountsSharesOf(b) || len(switches) == 0 {
 		return false
 	}
 	last, counted := switches[len(switches)-1], false

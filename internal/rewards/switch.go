@@ -86,12 +86,12 @@ func undoneIn(list []Switch) map[int64]bool {
 }
 
 // Covered returns the last of the later switches of its stocks, oldest first, that is in effect. The switch cannot be
-// taken back before that one is. One that changes no holding, such as that of a cash dividend, is no obstacle. Of
-// those of other stocks that give into one of its stocks only an undo counts: what was given stays as it came.
+// taken back before that one is. One that changes no holding, such as that of a cash dividend, is no obstacle. Nor is a
+// gift of another stock to taking an undo back: what was given since stays as it came.
 func (s Switch) Covered(later []Switch) (by Switch, covered bool) {
 	undone := undoneIn(later)
 	later = slices.DeleteFunc(slices.Clone(later), func(w Switch) bool {
-		return w.AssetID != s.AssetID && w.AssetID != s.Target && !w.IsUndo()
+		return s.IsUndo() && !w.IsUndo() && w.AssetID != s.AssetID && w.AssetID != s.Target
 	})
 	for _, w := range slices.Backward(later) {
 		if !undone[w.Number] && w.Undoes <= s.Number && !w.Unchanging() { // else it takes one of the later ones back

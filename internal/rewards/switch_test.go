@@ -200,16 +200,18 @@ func TestUnitsAfterTwoChanges(t *testing.T) {
 // A switch can be taken back when every later one of its stocks is, and not when one of these is in effect again.
 func TestCovered(t *testing.T) {
 	t.Parallel()
+	const stock, other = 1, 2
 	two, one := rewards.Ratio{Old: 1, New: 2}, rewards.Ratio{Old: 1, New: 1}
 	apply := func(n int64) rewards.Switch {
-		return rewards.Switch{Number: n, Conversion: rewards.Conversion{Keep: two}}
+		return rewards.Switch{Number: n, AssetID: stock, Conversion: rewards.Conversion{Keep: two}}
 	}
 	back := func(n, undoes int64, keep rewards.Ratio) rewards.Switch {
-		return rewards.Switch{Number: n, Undoes: undoes, Conversion: rewards.Conversion{Keep: keep}}
+		return rewards.Switch{Number: n, AssetID: stock, Undoes: undoes, Conversion: rewards.Conversion{Keep: keep}}
 	}
 	undoOf2 := back(3, 2, one)
-	gift := func(n, undoes, given int64) rewards.Switch { // of another stock, into that of the switch
-		return rewards.Switch{Number: n, Undoes: undoes, AssetID: 1, Conversion: rewards.Conversion{Keep: one, Give: rewards.Ratio{Old: 1, New: given}}}
+	gift := func(n, undoes, given int64) rewards.Switch {
+		c := rewards.Conversion{Keep: one, Target: stock, Give: rewards.Ratio{Old: 1, New: given}}
+		return rewards.Switch{Number: n, AssetID: other, Undoes: undoes, Conversion: c}
 	}
 	for _, c := range []struct {
 		name  string
@@ -226,6 +228,9 @@ func TestCovered(t *testing.T) {
 		{"that is taken back", undoOf2, []rewards.Switch{back(4, 1, one), back(5, 4, two)}, 0},
 		{"the undo of an older gift", apply(2), []rewards.Switch{gift(3, 1, 0)}, 3},
 		{"a gift that is in effect again", apply(2), []rewards.Switch{gift(3, 1, 0), gift(4, 3, 1)}, 0},
+		{"a gift since", apply(1), []rewards.Switch{gift(2, 0, 1)}, 2},
+		{"a gift that is undone", apply(1), []rewards.Switch{gift(2, 0, 1), gift(3, 2, 0)}, 0},
+		{"a gift since the undo", undoOf2, []rewards.Switch{gift(4, 0, 1)}, 0},
 	} {
 		by, covered := c.of.Covered(c.later)
 		if by.Number != c.by || covered != (c.by != 0) {

@@ -156,8 +156,8 @@ func (o *Operator) EnterAction(ctx context.Context, a rewards.Action) (rewards.A
 
 // UndoAction takes an applied action back: a sweep of the running service then brings the holdings
 // up to date, and the stock is held until the broker's position agrees. It fails with CodeNotFound, and with
-// CodeConflict when the action is not applied, when another one of the stock was applied after it, or while an order of
-// the stock is open or a sweep goes on.
+// CodeConflict when the action is not applied, when another one changed or gave one of its stocks after it, or while an
+// order of the stock is open or a sweep goes on.
 func (o *Operator) UndoAction(ctx context.Context, id string) (a rewards.Action, err error) {
 	change := &holdingChange{cache: o.held}
 	err = o.change(ctx, func(ctx context.Context, tx Tx) ([]rewards.Change, error) {
