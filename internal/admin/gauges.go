@@ -116,17 +116,16 @@ func (c *collector) collectOrders(s scrape, v rewards.Overview) {
 	}
 	kinds := make(map[string]int)
 	for _, a := range v.Alarms {
-		kinds[boundedKind(a)]++
+		kinds[boundedKind(a.Kind())]++
 	}
 	for kind, n := range kinds {
 		s.gauge("alarms", "Raised alarms; a kind without one is missing.", number(n), "kind", kind)
 	}
 }
 
-// boundedKind is an alarm's kind as a label: short, of lower-case letters.
-func boundedKind(a rewards.Alarm) string {
+// boundedKind is the kind of an alarm or a warning as a label: short, of lower-case letters.
+func boundedKind(kind string) string {
 	const longest = 40
-	kind := a.Kind()
 	if len(kind) > longest || strings.Trim(kind, "abcdefghijklmnopqrstuvwxyz_") != "" {
 		return other
 	}

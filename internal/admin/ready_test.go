@@ -226,6 +226,8 @@ func TestWarningsAreBoundedAndClean(t *testing.T) {
 		Alarms: []rewards.Alarm{
 			{Name: "ordering_paused", Message: "reported once"},
 			{Name: "price_in_doubt:KO", Message: strings.Repeat("ä", 1000)},
+			{Name: "broker_orders_unknown", Message: "no answer"},
+			{Name: "Strange: 7", Message: "unknown"},
 		},
 	}
 	r := w.ready(t, 200)
@@ -236,9 +238,18 @@ func TestWarningsAreBoundedAndClean(t *testing.T) {
 			t.Errorf("%q", warning.Message)
 		}
 	}
-	want := []string{"ordering_paused", "broker_conflict", "orders_quarantined", "prices_not_usable", "price_in_doubt"}
+	want := []string{
+		"ordering_paused", "broker_conflict", "orders_quarantined", "prices_not_usable", "price_in_doubt",
+		"broker_orders_unknown", "Strange",
+	}
 	if diff := cmp.Diff(want, codes); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
+	}
+	if got := r.Warnings[5].Message; got != "no answer" {
+		t.Errorf("a warning of one alarm says %q", got)
+	}
+	if _, body := w.get(t, "/metrics"); !strings.Contains(body, `stockrewards_warnings{code="other"} 1`) {
+		t.Error("an unknown code is a label")
 	}
 	many := newWorld(t)
 	for range 1000 {

@@ -45,11 +45,11 @@ func (l *warnings) addSome(code, message string) {
 	}
 }
 
-// byCode counts them by their codes.
+// byCode counts them by their codes, as labels of a metric.
 func (l warnings) byCode() map[string]int {
 	n := make(map[string]int)
 	for _, w := range l {
-		n[w.Code]++
+		n[boundedKind(w.Code)]++
 	}
 	return n
 }
@@ -69,8 +69,12 @@ func (a *Admin) warnings(ctx context.Context) warnings {
 	a.addOfProcess(ctx, &list)
 	a.addOfDatabase(ctx, &list)
 	for _, alarm := range v.Alarms {
-		if code := alarm.Kind(); code != rewards.AlarmPaused && code != rewards.AlarmConflict { // added above
-			list.add(code, strings.TrimPrefix(alarm.Name, code+":")+": "+alarm.Message)
+		code, message := alarm.Kind(), alarm.Message
+		if of, found := strings.CutPrefix(alarm.Name, code+":"); found {
+			message = of + ": " + message
+		}
+		if code != rewards.AlarmPaused && code != rewards.AlarmConflict { // added above
+			list.add(code, message)
 		}
 	}
 	return list
