@@ -3,6 +3,7 @@ package audit
 import (
 	"cmp"
 	"maps"
+	"math"
 	"slices"
 
 	"stockrewards/internal/audit/reader"
@@ -14,6 +15,7 @@ type book struct {
 	id    string
 	lots  []lot       // in the order of their generations
 	backs []*reversal // that took shares, oldest first
+	gifts []gift      // oldest first
 	now   bookState
 }
 
@@ -88,6 +90,7 @@ type books struct {
 	list   []*book
 	before map[int64]map[*book]bookState // by the number of a switch
 	undone map[int64]map[int64]stake     // what an undo changes, by its number and by asset
+	gone   map[int64]bool                // the switches that a later one undid, by number
 	broken bool                          // the rows contradict each other; checkReversals says how
 }
 
@@ -95,6 +98,7 @@ type books struct {
 func (j *userJoin) replayBooks(k reader.Key) *books {
 	b := &books{
 		a: j.a, before: make(map[int64]map[*book]bookState), undone: make(map[int64]map[int64]stake),
+		gone: make(map[int64]bool),
 	}
 	if len(j.backs) == 0 {
 		return b
@@ -229,36 +233,44 @@ func (b *books) apply(w *unitSwitch) {
 		}
 		of.now.has[w.asset] = stake{keeps.quantity - kept.quantity, keeps.basis - kept.basis}
 		if w.target != 0 {
-			got := of.now.has[w.target]
-			of.now.has[w.target] = stake{
-				got.quantity + gives.quantity - given.quantity, got.basis + gives.basis - given.basis,
-			}
-			if w.keepNew == 0 && of.now.main == w.asset {
-				of.now.main = w.target
-			}
+			g := gift{w, stake{gives.quantity - given.quantity, gives.basis - given.basis}}
+			of.now.receive(g)
+			of.gifts = append(of.gifts, g)
 		}
 		kept, given = keeps, gives
 		of.now.begin(of.now.amount - of.now.back)
 	}
 }
 
-// undo computes what an undo leaves: the awards as before the switch, with what was bought since, less the dollars
-// that were taken back since. So it does for what takes an undo back.
+// gift is what a switch gave of its target for an award.
+type gift struct {
+	by *unitSwitch
+	stake
+}
+
+func (s *bookState) receive(g gift) {
+	has := s.has[g.by.target]
+	s.has[g.by.target] = stake{has.quantity + g.quantity, has.basis + g.basis}
+	if g.by.keepNew == 0 && s.main == g.by.asset {
+		s.main = g.by.target
+	}
+}
+
+// undo computes what an undo leaves: the awards as before the switch, with what was bought and given since, less the
+// dollars that were taken back since. So it does for what takes an undo back.
 func (b *books) undo(undo *unitSwitch) {
 	recomputed, change, before := false, make(map[int64]stake), make(map[*book]bookState)
-	b.before[undo.number] = before
+	b.before[undo.number], b.gone[undo.undoes] = before, true
 	for of, then := range b.before[undo.undoes] {
 		now := of.now
 		before[of] = now.copied()
-		for ; then.lots < now.lots; then.lots++ {
-			then.buy(&of.lots[then.lots])
+		gifts := b.giftsSince(of, undo)
+		if b.a.switches[undo.undoes].undoes != 0 && undo.target != 0 { // a gift that was undone is given again
+			had, has := now.has[undo.target], then.has[undo.target]
+			of.gifts = append(of.gifts, gift{undo, stake{has.quantity - had.quantity, has.basis - had.basis}})
 		}
-		for ; then.backs < now.backs; then.backs++ {
-			recomputed = true
-			if _, ok := then.take(of.backs[then.backs].amount); !ok {
-				b.broken = true
-			}
-		}
+		recomputed = recomputed || then.backs < now.backs
+		b.addSince(of, &then, gifts)
 		for asset, has := range now.has {
 			if asset != undo.asset && asset != undo.target {
 				then.has[asset] = has
@@ -274,4 +286,38 @@ func (b *books) undo(undo *unitSwitch) {
 	if recomputed && !b.broken {
 		b.undone[undo.number] = change
 	}
+}
+
+// giftsSince lists what other switches gave an award of the stocks of a switch until its undo, as far as that is not
+// undone.
+func (b *books) giftsSince(of *book, undo *unitSwitch) (list []gift) {
+	for _, g := range of.gifts {
+		into := g.by.target == undo.asset || g.by.target == undo.target
+		if into && g.by.number > undo.undoes && !b.gone[g.by.number] {
+			list = append(list, g)
+		}
+	}
+	return list
+}
+
+// addSince adds to an award of before a switch what came since.
+func (b *books) addSince(of *book, then *bookState, gifts []gift) {
+	for ; then.lots < of.now.lots; then.lots++ {
+		then.buy(&of.lots[then.lots])
+	}
+	receive := func(until int64) {
+		for len(gifts) > 0 && gifts[0].by.number <= until {
+			then.receive(gifts[0])
+			then.begin(then.amount - then.back)
+			gifts = gifts[1:]
+		}
+	}
+	for ; then.backs < of.now.backs; then.backs++ {
+		r := of.backs[then.backs]
+		receive(r.after)
+		if _, ok := then.take(r.amount); !ok {
+			b.broken = true
+		}
+	}
+	receive(math.MaxInt64)
 }

@@ -172,7 +172,10 @@ func (l *AwardLots) Copy() *AwardLots {
 // numbers. The books must have every award of the user that holds one of the switches' stocks,
 // unless each switch leaves holdings as they are. It fails with money.ErrOverflow.
 func ReplayBooks(books []AwardBook, switches []Switch) (map[RewardID]*AwardLots, error) {
-	r := replay{lots: make(map[RewardID]*AwardLots, len(books)), before: make(map[int64]map[RewardID]snapshot)}
+	r := replay{
+		lots: make(map[RewardID]*AwardLots, len(books)), before: make(map[int64]map[RewardID]snapshot),
+		gifts: make(map[RewardID][]gift), undone: make(map[int64]bool),
+	}
 	for _, b := range books {
 		slices.SortStableFunc(b.Parts, func(a, b Part) int { return bytes.Compare(a.OrderID[:], b.OrderID[:]) })
 		r.books = append(r.books, &bookmark{AwardBook: b})
@@ -198,6 +201,8 @@ type replay struct {
 	books  []*bookmark // by award, in order of arrival
 	lots   map[RewardID]*AwardLots
 	before map[int64]map[RewardID]snapshot // by the number of a switch
+	gifts  map[RewardID][]gift             // in order
+	undone map[int64]bool                  // the switches that a later one took back
 }
 
 // bookmark is how far a replay has read the book of an award.
@@ -266,12 +271,9 @@ func (r *replay) apply(w Switch, all []Switch) error {
 		part := lots.lot(w.AssetID)
 		part.Shares, part.Basis = kept.Quantity-after.Quantity, kept.CostBasis-after.CostBasis
 		if w.Target != 0 {
-			target := lots.lot(w.Target)
-			target.Shares += got.Quantity - given.Quantity
-			target.Basis += got.CostBasis - given.CostBasis
-			if w.Keep.New == 0 && lots.Main == w.AssetID {
-				lots.Main = w.Target
-			}
+			g := gift{w, Holding{Quantity: got.Quantity - given.Quantity, CostBasis: got.CostBasis - given.CostBasis}}
+			lots.receive(g)
+			r.gifts[b.ID] = append(r.gifts[b.ID], g)
 		}
 		lots.beginEra(lots.amount - lots.reversed)
 		after, given = kept, got
@@ -279,10 +281,25 @@ func (r *replay) apply(w Switch, all []Switch) error {
 	return nil
 }
 
-// undo takes the switch w back, which may be an undo: the lots are as before it, less what was taken back since, plus
-// what was bought since. Lots of other stocks stay.
+// gift is what a switch gave of its target for an award.
+type gift struct {
+	by Switch
+	Holding
+}
+
+// receive adds a gift to the lots.
+func (l *AwardLots) receive(g gift) {
+	target := l.lot(g.by.Target)
+	target.Shares, target.Basis = target.Shares+g.Quantity, target.Basis+g.CostBasis
+	if g.by.Keep.New == 0 && l.Main == g.by.AssetID {
+		l.Main = g.by.Target
+	}
+}
+
+// undo takes the switch w back, which may be an undo: the lots are as before it, with what came since. Lots of other
+// stocks stay.
 func (r *replay) undo(w, undo Switch) error {
-	r.before[undo.Number] = make(map[RewardID]snapshot)
+	r.undone[w.Number], r.before[undo.Number] = true, make(map[RewardID]snapshot)
 	for _, b := range r.books {
 		then, changed := r.before[w.Number][b.ID]
 		if !changed {
@@ -290,17 +307,14 @@ func (r *replay) undo(w, undo Switch) error {
 		}
 		now := r.lots[b.ID]
 		r.before[undo.Number][b.ID] = snapshot{now.Copy(), b.parts}
-		for n := then.parts; n < b.parts; n++ {
-			if err := then.buy(b.Parts[n], b.Amount, b.Executed && n == len(b.Parts)-1); err != nil {
-				return err
-			}
+		gifts := r.giftsSince(b.ID, w)
+		if w.Undoes != 0 && w.Target != 0 { // w took a gift back, which is given again
+			had, has := now.Of(w.Target), then.Of(w.Target)
+			g := gift{undo, Holding{Quantity: has.Shares - had.Shares, CostBasis: has.Basis - had.Basis}}
+			r.gifts[b.ID] = append(r.gifts[b.ID], g)
 		}
-		for _, back := range b.Backs[:b.backs] {
-			if back.After >= w.Number && back.After < undo.Number {
-				if _, err := then.Take(back.Amount); err != nil {
-					return err
-				}
-			}
+		if err := b.addSince(then, w, undo, gifts); err != nil {
+			return err
 		}
 		for _, lot := range now.List {
 			if lot.AssetID != w.AssetID && lot.AssetID != w.Target {
@@ -310,6 +324,43 @@ func (r *replay) undo(w, undo Switch) error {
 		then.beginEra(now.amount - now.reversed)
 		r.lots[b.ID] = then.AwardLots
 	}
+	return nil
+}
+
+// giftsSince lists what later switches gave an award of the stocks of w, as far as that is not undone.
+func (r *replay) giftsSince(award RewardID, w Switch) (list []gift) {
+	for _, g := range r.gifts[award] {
+		if g.by.Number > w.Number && !r.undone[g.by.Number] && (g.by.Target == w.AssetID || g.by.Target == w.Target) {
+			list = append(list, g)
+		}
+	}
+	return list
+}
+
+// addSince adds to the lots of before the switch w what came until its undo: parts that were bought, and gifts, less
+// what was taken back.
+func (b *bookmark) addSince(then snapshot, w, undo Switch, gifts []gift) error {
+	for n := then.parts; n < b.parts; n++ {
+		if err := then.buy(b.Parts[n], b.Amount, b.Executed && n == len(b.Parts)-1); err != nil {
+			return err
+		}
+	}
+	receive := func(until int64) {
+		for len(gifts) > 0 && gifts[0].by.Number <= until {
+			then.receive(gifts[0])
+			then.beginEra(then.amount - then.reversed)
+			gifts = gifts[1:]
+		}
+	}
+	for _, back := range b.Backs[:b.backs] {
+		if back.After >= w.Number && back.After < undo.Number {
+			receive(back.After)
+			if _, err := then.Take(back.Amount); err != nil {
+				return err
+			}
+		}
+	}
+	receive(undo.Number)
 	return nil
 }
 

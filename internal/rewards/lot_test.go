@@ -49,6 +49,11 @@ func undo(w rewards.Switch, number int64) rewards.Switch {
 	return u
 }
 
+func numbered(w rewards.Switch, number int64) rewards.Switch {
+	w.Number = number
+	return w
+}
+
 // shown prints the lots of an award: shares and basis of each stock.
 func shown(l *rewards.AwardLots) string {
 	var b strings.Builder
@@ -65,6 +70,11 @@ func TestLots(t *testing.T) {
 	spinOff := gives(t, 1, 10, 3, "1/4", false)
 	cash := split(1, 1, 0)
 	cash.Ends = true
+	two := split(2, 1, 2)
+	two.AssetID = 2
+	undone := undo(two, 3)
+	again := numbered(undone.Redo(two.Conversion), 5)
+	later := gives(t, 4, 10, 3, "1/4", false)
 	half := award(1, 100, 11)
 	half.Parts = append(half.Parts, rewards.Part{AssetID: 1, Generation: 1, Shares: 10})
 	for _, c := range []struct {
@@ -95,6 +105,30 @@ func TestLots(t *testing.T) {
 			"a spin-off undone", award(1, 100, 10, back(50, 1)),
 			[]rewards.Switch{spinOff, undo(spinOff, 2)},
 			"1: 5 for 50",
+		},
+		{
+			"given between an undo and taking it back", award(1, 100, 10),
+			[]rewards.Switch{spinOff, two, undone, later, again},
+			"1: 10 for 57; 2: 9 for 43",
+		},
+		{
+			"the same, taken back meanwhile", award(1, 100, 10, back(20, 3), back(30, 4), back(10, 5)),
+			[]rewards.Switch{spinOff, two, undone, later, again},
+			"1: 4 for 22; 2: 4 for 18",
+		},
+		{
+			"given and undone meanwhile", award(1, 100, 10),
+			[]rewards.Switch{spinOff, two, undone, later, undo(later, 5), numbered(again, 6)},
+			"1: 10 for 75; 2: 6 for 25",
+		},
+		{
+			"given again meanwhile", award(1, 100, 10),
+			[]rewards.Switch{
+				spinOff, numbered(later, 2), undo(numbered(later, 2), 3), numbered(two, 4), undo(numbered(two, 4), 5),
+				numbered(undo(numbered(later, 2), 3).Redo(later.Conversion), 6),
+				numbered(undo(numbered(two, 4), 5).Redo(two.Conversion), 7),
+			},
+			"1: 10 for 57; 2: 9 for 43",
 		},
 		{"a merger", award(1, 100, 11, back(50, 1)), []rewards.Switch{merger}, "1: 0 for 0; 2: 4 for 50"},
 		{"a merger undone", award(1, 100, 11, back(50, 1)), []rewards.Switch{merger, undo(merger, 2)}, "1: 6 for 50"},

@@ -22,6 +22,7 @@ func actionContract() map[string]func(*testing.T, *World) {
 		"SweepBounds":         testSweepBounds,
 		"UndoRefused":         testUndoRefused,
 		"UndoTakenBack":       testUndoTakenBack,
+		"GiftMeanwhile":       testGiftMeanwhile,
 		"CashStaysShown":      testCashStaysShown,
 		"CorrectedBeforeUndo": testCorrectedBeforeUndo,
 		"Acknowledged":        testAcknowledged,

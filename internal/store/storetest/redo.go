@@ -159,3 +159,43 @@ func (w *World) shownCash(t *testing.T, action string) (cash []money.USD) {
 	}
 	return cash
 }
+
+// testGiftMeanwhile: what another action gave between an undo and its taking back stays with the award, less
+// what was taken back since.
+func testGiftMeanwhile(t *testing.T, w *World) {
+	r := w.Give(t, 2_000_000)
+	check(t, w.Settle(t, w.Open(t), "filled", 10_000_000, dollar200))
+	spin := rewards.Terms{Type: rewards.ActionSpinOff, NewSymbol: "KO", OldRate: "1", NewRate: "2"}
+	holds := func(when string, aapl, ko money.Shares) {
+		t.Helper()
+		w.wantSums(t, w.Users[0].ID)
+		list, err := w.Holdings(t.Context(), w.App.ID, w.Users[0].ID)
+		check(t, err)
+		got := make(map[rewards.AssetID]money.Shares)
+		for _, h := range list {
+			got[h.AssetID] = h.Quantity
+		}
+		if a, k := got[w.Asset(t, "AAPL").ID], got[w.Asset(t, "KO").ID]; a != aapl || k != ko {
+			t.Errorf("%s: %s of AAPL and %s of KO, want %s and %s", when, a, k, aapl, ko)
+		}
+	}
+	w.apply(t, "spin", "AAPL", spin, 0)
+	w.sweep(t)
+	w.apply(t, "split", "KO", rewards.Terms{Type: rewards.ActionForwardSplit, OldRate: "1", NewRate: "3"}, 0)
+	w.sweep(t)
+	w.reversed(t, w.back(r, 500_000))
+	holds("after a quarter was taken back", 7_500_000, 45_000_000)
+	check(t, failure(w.UndoAction(t.Context(), "split")))
+	w.sweep(t)
+	w.reversed(t, w.back(r, 500_000))
+	w.apply(t, "spin again", "AAPL", spin, 0)
+	w.sweep(t)
+	holds("after the second gift", 5_000_000, 20_000_000)
+	w.reversed(t, w.back(r, 500_000))
+	if !w.redo(t, "split") {
+		t.Error("the undo is not taken back")
+	}
+	holds("with the split again", 2_500_000, 20_000_000)
+	w.reversed(t, w.back(r, 0))
+	holds("in the end", 0, 0)
+}
