@@ -29,7 +29,8 @@ func (l Lease) In(timeline string) Lease {
 
 // After returns the lease as a process must take it that knows a newer one. A store that shows an older lease went
 // back in time, as when a backup was restored while the process ran: it may lack orders that the broker has. So the
-// lease has ended, and the next epoch is one that nobody had. Whoever leads compares its orders with the broker's first.
+// lease has ended, and the next epoch is one that nobody had. Whoever leads then first compares its orders with the
+// broker's.
 func (l Lease) After(known Lease) Lease {
 	if l.Epoch > known.Epoch || l.Epoch == known.Epoch && (l.Holder != known.Holder || !l.Until.Before(known.Until)) {
 		return l
