@@ -60,23 +60,52 @@ func (e *Engine) checkServer(ctx context.Context) error {
 	return nil
 }
 
-// cannotConnect is the error of a connection that failed. The server can only be read if each host is like that. A
-// standby beside a primary that refuses is not the cause.
+// cannotConnect is the error of a connection that failed. A standby beside a primary that refuses is not the cause.
 func cannotConnect(err error) error {
-	hosts := []error{err}
-	if e, ok := errors.AsType[*pgconn.ConnectError](err); ok {
-		if joined, ok := e.Unwrap().(interface{ Unwrap() []error }); ok {
-			hosts = joined.Unwrap()
-		}
-	}
-	cause := slices.IndexFunc(hosts, func(err error) bool { return !errors.Is(err, pgconn.ErrReadOnlyConnection) })
+	hosts := failures(err)
+	cause := slices.IndexFunc(hosts, func(ways []error) bool { return !anyOnlyReads(ways) })
 	switch {
 	case cause < 0:
 		return fmt.Errorf("%w: %w", errOnlyRead, err)
 	case cause > 0:
-		err = errors.Join(append([]error{hosts[cause]}, slices.Delete(slices.Clone(hosts), cause, cause+1)...)...)
+		hosts[0], hosts[cause] = hosts[cause], hosts[0]
+		err = errors.Join(slices.Concat(hosts...)...)
 	}
 	return fmt.Errorf("postgres: cannot connect: %w", redact(err))
+}
+
+// onlyReads reports whether a connection failed because each host can only be read.
+func onlyReads(err error) bool {
+	return !slices.ContainsFunc(failures(err), func(ways []error) bool { return !anyOnlyReads(ways) })
+}
+
+// anyOnlyReads reports whether one way to connect to a host ended because it can only be read. Others were refused, as
+// those with TLS are where the server has none.
+func anyOnlyReads(ways []error) bool {
+	return slices.ContainsFunc(ways, func(err error) bool { return errors.Is(err, pgconn.ErrReadOnlyConnection) })
+}
+
+// failures returns why a connection failed: the errors of the ways to connect to each address, which their texts begin
+// with.
+func failures(err error) (hosts [][]error) {
+	e, ok := errors.AsType[*pgconn.ConnectError](err)
+	if !ok {
+		return [][]error{{err}}
+	}
+	joined, ok := e.Unwrap().(interface{ Unwrap() []error })
+	if !ok {
+		return [][]error{{err}}
+	}
+	at := make(map[string]int)
+	for _, err := range joined.Unwrap() {
+		address, _, _ := strings.Cut(err.Error(), " (")
+		if _, known := at[address]; !known {
+			at[address] = len(hosts)
+			hosts = append(hosts, nil)
+		}
+		hosts[at[address]] = append(hosts[at[address]], err)
+	}
+	return hosts
 }
 
 // unknownParameter reports whether the server refuses a setting of the connection, as PgBouncer does.
