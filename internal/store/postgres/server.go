@@ -79,14 +79,13 @@ func onlyReads(err error) bool {
 	return !slices.ContainsFunc(failures(err), func(ways []error) bool { return !anyOnlyReads(ways) })
 }
 
-// anyOnlyReads reports whether one way to connect to a host ended because it can only be read. Others were refused, as
-// those with TLS are where the server has none.
+// anyOnlyReads reports whether one way to connect to a host ended because the host can only be read. The others may have
+// been refused: without TLS a server refuses those with it.
 func anyOnlyReads(ways []error) bool {
 	return slices.ContainsFunc(ways, func(err error) bool { return errors.Is(err, pgconn.ErrReadOnlyConnection) })
 }
 
-// failures returns why a connection failed: the errors of the ways to connect to each address, which their texts begin
-// with.
+// failures returns the errors of a connection that failed, by address. The message of each begins with its address.
 func failures(err error) (hosts [][]error) {
 	e, ok := errors.AsType[*pgconn.ConnectError](err)
 	if !ok {

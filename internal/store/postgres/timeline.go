@@ -41,8 +41,8 @@ const (
 	timelineKey = "timeline"
 )
 
-// prefer makes the connections of a pool go to the server on the highest timeline, among several hosts. It returns when each host was asked once, and goes on asking until close. One that does not answer is judged
-// when it does.
+// prefer makes the connections of a pool go to the server on the highest timeline, among several hosts. It returns when
+// each host was asked once, and goes on asking until close. One that does not answer is judged when it does.
 func (n *newest) prefer(ctx context.Context, pool *pgxpool.Config) {
 	c := pool.ConnConfig
 	hosts := len(serversOf(&c.Config))
