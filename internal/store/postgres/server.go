@@ -63,7 +63,7 @@ func (e *Engine) checkServer(ctx context.Context) error {
 // cannotConnect is the error of a connection that failed. A standby beside a primary that refuses is not the cause.
 func cannotConnect(err error) error {
 	hosts := failures(err)
-	cause := slices.IndexFunc(hosts, func(ways []error) bool { return !anyOnlyReads(ways) })
+	cause := otherCause(hosts)
 	switch {
 	case cause < 0:
 		return fmt.Errorf("%w: %w", errOnlyRead, err)
@@ -75,14 +75,14 @@ func cannotConnect(err error) error {
 }
 
 // onlyReads reports whether a connection failed because each host can only be read.
-func onlyReads(err error) bool {
-	return !slices.ContainsFunc(failures(err), func(ways []error) bool { return !anyOnlyReads(ways) })
-}
+func onlyReads(err error) bool { return otherCause(failures(err)) < 0 }
 
-// anyOnlyReads reports whether one way to connect to a host ended because the host can only be read. The others may have
-// been refused: without TLS a server refuses those with it.
-func anyOnlyReads(ways []error) bool {
-	return slices.ContainsFunc(ways, func(err error) bool { return errors.Is(err, pgconn.ErrReadOnlyConnection) })
+// otherCause returns the first host that failed for another reason than that it can only be read, or -1. One way to
+// connect that ends so is enough: without TLS a server refuses the ways with it.
+func otherCause(hosts [][]error) int {
+	return slices.IndexFunc(hosts, func(ways []error) bool {
+		return !slices.ContainsFunc(ways, func(err error) bool { return errors.Is(err, pgconn.ErrReadOnlyConnection) })
+	})
 }
 
 // failures returns the errors of a connection that failed, by address. The message of each begins with its address.
