@@ -32,7 +32,10 @@ func dial(ctx context.Context, network, address string) (net.Conn, error) {
 }
 
 // dialer dials for one connection: for itself, and once more to cancel its statement when pgx gives it up.
-type dialer struct{ committing atomic.Bool }
+type dialer struct {
+	conn       net.Conn // the last one
+	committing atomic.Bool
+}
 
 // dialed is the key of a connection's dialer in its data.
 const dialed = "dialed"
@@ -49,11 +52,14 @@ func useDialer(c *pgconn.Config) {
 	}
 }
 
-func (d *dialer) dial(ctx context.Context, network, address string) (net.Conn, error) {
+// dial refuses to cancel a commit. It then ends the connection: pgx would wait 15 seconds for the server to answer, and
+// the pool for pgx.
+func (d *dialer) dial(ctx context.Context, network, address string) (conn net.Conn, err error) {
 	if d.committing.Load() {
-		return nil, errCommitting
+		return nil, errors.Join(errCommitting, d.conn.Close())
 	}
-	return dial(ctx, network, address)
+	d.conn, err = dial(ctx, network, address)
+	return d.conn, err
 }
 
 // setCommitting notes whether a commit was sent on a connection and has no answer yet. A canceled one that waits for

@@ -50,6 +50,8 @@ func classify(err error) error {
 		return rewards.Unavailable("the service is stopping: the database has another version", err)
 	case errors.Is(err, store.ErrUnknownOutcome):
 		return rewards.Unavailable("the outcome of the commit is unknown", err)
+	case state == readOnly, onlyReads(err):
+		return rewards.Unavailable("the database can only be read", err)
 	case state == lockNotAvailable, state == canceled, deadlocked(err):
 		return busy(err)
 	case state == tooManyConnections:

@@ -72,7 +72,7 @@ func Open(ctx context.Context, url string, o Options) (*Engine, error) {
 		return nil, err
 	}
 	n := newNewest()
-	n.prefer(ctx, url, &config.ConnConfig.Config)
+	n.prefer(ctx, config)
 	config.PrepareConn = func(_ context.Context, conn *pgx.Conn) (bool, error) { return !n.isOld(conn.PgConn()), nil }
 	connects := new(atomic.Int64)
 	config.AfterConnect = func(context.Context, *pgx.Conn) error {
@@ -121,9 +121,10 @@ func poolConfig(url string, o Options) (*pgxpool.Config, error) {
 	if o.Connections > 0 {
 		config.MaxConns = int32(min(o.Connections, 1_000))
 	}
-	config.BeforeConnect = func(_ context.Context, c *pgx.ConnConfig) error {
+	f := &files{url: url}
+	config.BeforeConnect = func(_ context.Context, c *pgx.ConnConfig) error { // also of connections outside the pool
 		useDialer(&c.Config)
-		return renew(url, &c.Config)
+		return f.renew(&c.Config)
 	}
 	c := config.ConnConfig
 	c.ConnectTimeout = dialTimeout

@@ -8,22 +8,32 @@ import (
 	"syscall"
 	"testing"
 
+	"stockrewards/internal/rewards"
 	"stockrewards/internal/store"
 	"stockrewards/internal/store/postgres"
 	"stockrewards/internal/store/postgres/pgtest"
 )
 
-// A healthy standby beside a primary that is down is not the reason why nothing starts.
+// A server that can only be read is the reason why nothing starts, also when it has no TLS, and why a process that runs is
+// not ready. A healthy standby beside a primary that is down is not.
 func TestTheReasonOfThePrimaryComesFirst(t *testing.T) {
 	t.Parallel()
 	url := database(t, cluster(t))
-	exec(t, url, `DO $$ BEGIN EXECUTE format('ALTER DATABASE %I SET default_transaction_read_only = on', current_database()); END $$`)
-	wantRefused(t, url, postgres.Options{}, "postgres: the server can only be read")
+	running := open(t, url, postgres.Options{})
+	exec(t, url, `DO $$ BEGIN EXECUTE format('ALTER DATABASE %I SET default_transaction_read_only = on', current_database()); END $$;
+		SELECT pg_terminate_backend(pid, 2000) FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()`)
 	address, err := pgtest.FreeAddress()
 	check(t, err)
-	_, err = postgres.Open(t.Context(), strings.Replace(url, "/test", ","+address+"/test", 1), postgres.Options{})
-	if first, _, _ := strings.Cut(fmt.Sprint(err), "\n"); !strings.Contains(first, "postgres: cannot connect: "+address) {
-		t.Errorf("%v", err)
+	for _, url := range []string{url, strings.TrimSuffix(url, "?sslmode=disable")} {
+		wantRefused(t, url, postgres.Options{}, "postgres: the server can only be read")
+		_, err = postgres.Open(t.Context(), strings.Replace(url, "/test", ","+address+"/test", 1), postgres.Options{})
+		if first, _, _ := strings.Cut(fmt.Sprint(err), "\n"); !strings.Contains(first, "postgres: cannot connect: "+address) {
+			t.Errorf("%v", err)
+		}
+	}
+	_, err = one(t, running, `SELECT ''`)
+	if refused, ok := errors.AsType[*rewards.Error](err); !ok || refused.Message != "the database can only be read" {
+		t.Errorf("a process that runs: %v", err)
 	}
 }
 

@@ -6,6 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
+	"sync/atomic"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
@@ -14,19 +16,47 @@ import (
 // errFiles means that the files of a connection cannot be used: the passfile, certificates and keys.
 var errFiles = errors.New("postgres: cannot use the files that the connection needs")
 
-// renew reads the files that the URL names again, for a new connection: they are replaced while the process runs. They
-// must lead to the same servers and check no less of them than at the start, where c is from. A file that is missing
-// for a moment must not lead to a connection without its protection.
-func renew(url string, c *pgconn.Config) error {
-	now, err := pgconn.ParseConfig(url)
-	if err != nil {
+// files are those that a URL names: the passfile, certificates and keys, and the service file that can name them.
+type files struct {
+	url      string
+	password atomic.Pointer[string] // the last one that was read; nil: that of the start
+}
+
+// renew reads the files again for a new connection, because they are replaced while the process runs. c has the
+// settings of the start. Host, port, user and database stay: when a service file has other ones now, nothing of it is
+// used. The servers must be checked no less than at the start. A file that is missing for a moment must not lead to a
+// connection without its protection, or without its password.
+func (f *files) renew(c *pgconn.Config) error {
+	now, err := pgconn.ParseConfig(f.url)
+	switch {
+	case noService(err), err == nil && !sameTarget(c, now): // as at the start
+	case err != nil:
 		return fmt.Errorf("%w: %w", errFiles, redact(err))
+	case !slices.EqualFunc(serversOf(c), serversOf(now), asSafe):
+		return fmt.Errorf("%w: the servers would be checked less than at the start", errFiles)
+	default:
+		c.TLSConfig, c.Fallbacks = now.TLSConfig, now.Fallbacks
+		if now.Password != "" {
+			f.password.Store(&now.Password)
+		}
 	}
-	if !slices.EqualFunc(ways(c), ways(now), asSafe) {
-		return fmt.Errorf("%w: they lead to other servers than at the start, or check less of them", errFiles)
+	if password := f.password.Load(); password != nil {
+		c.Password = *password
 	}
-	c.Password, c.TLSConfig, c.Fallbacks = now.Password, now.TLSConfig, now.Fallbacks
 	return nil
+}
+
+// noService reports whether the service is missing in its file, or the file is.
+func noService(err error) bool {
+	return err != nil && strings.Contains(err.Error(), "`: failed to read service (")
+}
+
+// sameTarget reports whether the settings lead to the same database of the same servers, as the same user.
+func sameTarget(start, now *pgconn.Config) bool {
+	return start.User == now.User && start.Database == now.Database &&
+		slices.EqualFunc(serversOf(start), serversOf(now), func(a, b []*pgconn.FallbackConfig) bool {
+			return a[0].Host == b[0].Host && a[0].Port == b[0].Port
+		})
 }
 
 // ways lists the ways to connect of the settings, in the order in which they are tried.
@@ -35,9 +65,15 @@ func ways(c *pgconn.Config) []*pgconn.FallbackConfig {
 	return append([]*pgconn.FallbackConfig{first}, c.Fallbacks...)
 }
 
-// asSafe reports whether a way to connect leads to the same server as at the start, and checks no less of it.
-func asSafe(start, now *pgconn.FallbackConfig) bool {
-	return start.Host == now.Host && start.Port == now.Port && safetyOf(start.TLSConfig) <= safetyOf(now.TLSConfig)
+// asSafe reports whether no way to connect to a server checks less of it than each did at the start.
+func asSafe(start, now []*pgconn.FallbackConfig) bool { return leastOf(start) <= leastOf(now) }
+
+func leastOf(ways []*pgconn.FallbackConfig) safety {
+	least := named
+	for _, way := range ways {
+		least = min(least, safetyOf(way.TLSConfig))
+	}
+	return least
 }
 
 // safety is how much a connection checks of its server.

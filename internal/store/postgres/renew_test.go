@@ -57,7 +57,7 @@ func wantReads(t *testing.T, c *pgtest.Cluster, e *postgres.Engine, want string)
 }
 
 // A password is changed while the process runs. All its connections read the new one from the passfile: those for
-// requests, the one that listens, and those that watch each host.
+// requests, the one that listens, and those that watch each host. They use it also while the file is written or missing.
 func TestAPasswordIsRotated(t *testing.T) {
 	t.Parallel()
 	c := startWithLogin(t, "host all app all scram-sha-256")
@@ -81,6 +81,44 @@ func TestAPasswordIsRotated(t *testing.T) {
 	write("second")
 	wantReads(t, c, e, "")
 	others()
+	check(t, os.WriteFile(passfile, nil, 0o600))
+	wantReads(t, c, e, "")
+	check(t, os.Remove(passfile))
+	wantReads(t, c, e, "")
+}
+
+// A service file is changed while the process runs. It goes on with the server, user and database of the start, and
+// reads the password again when these are the same.
+func TestAServiceFileIsChanged(t *testing.T) {
+	t.Parallel()
+	c := startWithLogin(t, "host all app,other all scram-sha-256")
+	c.Must(t, "postgres", "create role other login password 'its'")
+	c.Must(t, "postgres", "create database another owner other")
+	path := filepath.Join(t.TempDir(), "services")
+	write := func(hosts, database, user, password string) {
+		check(t, os.WriteFile(path, fmt.Appendf(nil, "[rewards]\nhost=%s\nport=%d\ndbname=%s\nuser=%s\npassword=%s\n",
+			hosts, c.Port, database, user, password), 0o600))
+	}
+	const start = "127.0.0.1"
+	write(start, "rewards", "app", "first")
+	e := open(t, "postgres:///?sslmode=disable&service=rewards&servicefile="+path, postgres.Options{})
+	for name, change := range map[string]func(){
+		"a user":        func() { write(start, "rewards", "other", "its") },
+		"a database":    func() { write(start, "another", "app", "") },
+		"a second host": func() { write(start+",127.0.0.2", "rewards", "app", "first") },
+		"no service":    func() { check(t, os.WriteFile(path, nil, 0o600)) },
+		"no file":       func() { check(t, os.Remove(path)) },
+	} {
+		change()
+		wantReads(t, c, e, "")
+		if got, err := one(t, e, `SELECT current_user || ' ' || current_database()`); err != nil || got != "app rewards" {
+			t.Errorf("%s: connected as %q, %v", name, got, err)
+		}
+	}
+	c.Must(t, "postgres", "alter role app password 'second'")
+	wantReads(t, c, e, "the database refuses the user, the password or the certificate of this service")
+	write(start, "rewards", "app", "second")
+	wantReads(t, c, e, "")
 }
 
 // The certificate of the server is replaced, and then the file with its authority. Without that file nothing connects.

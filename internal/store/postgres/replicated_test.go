@@ -129,12 +129,12 @@ func TestAnswersStandOnTheStandby(t *testing.T) {
 }
 
 // Nobody sees a commit that waits for the standby, also after its client has given up: a fail-over may undo it. It takes
-// effect when the standby is not needed any more.
+// effect when the standby is not needed any more. Meanwhile the only connection of the process serves reads.
 func TestACommitThatWaitsIsNotSeen(t *testing.T) {
 	t.Parallel()
 	pair := pgtest.StartPair(t)
 	pair.Primary.Database(t, "rewards")
-	e := open(t, pair.URL("rewards"), postgres.Options{})
+	e := open(t, pair.URL("rewards"), postgres.Options{Connections: 1})
 	set := func(value string) func(context.Context, store.Tx) error {
 		return func(ctx context.Context, tx store.Tx) error {
 			_, err := tx.Exec(ctx, `INSERT INTO settings (name, value) VALUES ('test', ?1)
@@ -143,7 +143,9 @@ func TestACommitThatWaitsIsNotSeen(t *testing.T) {
 		}
 	}
 	get := func() (value string) {
-		check(t, e.Read(t.Context(), func(ctx context.Context, tx store.Tx) error {
+		ctx, cancel := context.WithTimeout(t.Context(), 8*time.Second)
+		defer cancel()
+		check(t, e.Read(ctx, func(ctx context.Context, tx store.Tx) error {
 			return tx.Query(ctx, func(row store.Row) error { return row.Scan(&value) }, `SELECT value FROM settings WHERE name = 'test'`)
 		}))
 		return value
@@ -152,6 +154,9 @@ func TestACommitThatWaitsIsNotSeen(t *testing.T) {
 	pair.Standby.Kill()
 	if err := e.WriteWithin(t.Context(), 5*time.Second, set("now")); !errors.Is(err, store.ErrUnknownOutcome) {
 		t.Errorf("a write without the standby: %v", err)
+	}
+	if got := get(); got != "before" {
+		t.Errorf("a read after it sees what the standby has not: %q", got)
 	}
 	if err := e.WriteWithin(t.Context(), time.Second, set("later")); err == nil || errors.Is(err, store.ErrUnknownOutcome) {
 		t.Errorf("a write beside it: %v, want that it did not begin", err)

@@ -60,23 +60,51 @@ func (e *Engine) checkServer(ctx context.Context) error {
 	return nil
 }
 
-// cannotConnect is the error of a connection that failed. The server can only be read if each host is like that. A
-// standby beside a primary that refuses is not the cause.
+// cannotConnect is the error of a connection that failed. A standby beside a primary that refuses is not the cause.
 func cannotConnect(err error) error {
-	hosts := []error{err}
-	if e, ok := errors.AsType[*pgconn.ConnectError](err); ok {
-		if joined, ok := e.Unwrap().(interface{ Unwrap() []error }); ok {
-			hosts = joined.Unwrap()
-		}
-	}
-	cause := slices.IndexFunc(hosts, func(err error) bool { return !errors.Is(err, pgconn.ErrReadOnlyConnection) })
+	hosts := failures(err)
+	cause := otherCause(hosts)
 	switch {
 	case cause < 0:
 		return fmt.Errorf("%w: %w", errOnlyRead, err)
 	case cause > 0:
-		err = errors.Join(append([]error{hosts[cause]}, slices.Delete(slices.Clone(hosts), cause, cause+1)...)...)
+		hosts[0], hosts[cause] = hosts[cause], hosts[0]
+		err = errors.Join(slices.Concat(hosts...)...)
 	}
 	return fmt.Errorf("postgres: cannot connect: %w", redact(err))
+}
+
+// onlyReads reports whether a connection failed because each host can only be read.
+func onlyReads(err error) bool { return otherCause(failures(err)) < 0 }
+
+// otherCause returns the first host that failed for another reason than that it can only be read, or -1. One way to
+// connect that ends so is enough: without TLS a server refuses the ways with it.
+func otherCause(hosts [][]error) int {
+	return slices.IndexFunc(hosts, func(ways []error) bool {
+		return !slices.ContainsFunc(ways, func(err error) bool { return errors.Is(err, pgconn.ErrReadOnlyConnection) })
+	})
+}
+
+// failures returns the errors of a connection that failed, by address. The message of each begins with its address.
+func failures(err error) (hosts [][]error) {
+	e, ok := errors.AsType[*pgconn.ConnectError](err)
+	if !ok {
+		return [][]error{{err}}
+	}
+	joined, ok := e.Unwrap().(interface{ Unwrap() []error })
+	if !ok {
+		return [][]error{{err}}
+	}
+	at := make(map[string]int)
+	for _, err := range joined.Unwrap() {
+		address, _, _ := strings.Cut(err.Error(), " (")
+		if _, known := at[address]; !known {
+			at[address] = len(hosts)
+			hosts = append(hosts, nil)
+		}
+		hosts[at[address]] = append(hosts[at[address]], err)
+	}
+	return hosts
 }
 
 // unknownParameter reports whether the server refuses a setting of the connection, as PgBouncer does.

@@ -8,7 +8,9 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/jackc/pgx/v5/pgxpool"
 
 	"stockrewards/internal/store"
 )
@@ -39,11 +41,11 @@ const (
 	timelineKey = "timeline"
 )
 
-// prefer makes the connections of the settings of a URL go to the server on the highest timeline, among several
-// hosts. It returns when each host was asked once, and goes on asking until close. One that does not answer is judged
-// when it does.
-func (n *newest) prefer(ctx context.Context, url string, c *pgconn.Config) {
-	hosts := len(serversOf(c))
+// prefer makes the connections of a pool go to the server on the highest timeline, among several hosts. It returns when
+// each host was asked once, and goes on asking until close. One that does not answer is judged when it does.
+func (n *newest) prefer(ctx context.Context, pool *pgxpool.Config) {
+	c := pool.ConnConfig
+	hosts := len(serversOf(&c.Config))
 	if hosts == 1 {
 		return
 	}
@@ -55,22 +57,24 @@ func (n *newest) prefer(ctx context.Context, url string, c *pgconn.Config) {
 	for i := range hosts {
 		first.Add(1)
 		asked := sync.OnceFunc(first.Done)
-		server := func() (*pgconn.PgConn, error) { return connectTo(ctx, url, all, i) }
+		server := func() (*pgconn.PgConn, error) { return connectTo(ctx, all, pool.BeforeConnect, i) }
 		n.watchers.Go(func() { watch(ctx, server, check, asked) })
 	}
 	c.ValidateConnect = check
 	first.Wait()
 }
 
-// connectTo connects to one server of the settings.
-func connectTo(ctx context.Context, url string, all *pgconn.Config, server int) (*pgconn.PgConn, error) {
+// connectTo connects to one server of the settings. prepare is the pool's, for each new connection.
+func connectTo(
+	ctx context.Context, all *pgx.ConnConfig, prepare func(context.Context, *pgx.ConnConfig) error, server int,
+) (*pgconn.PgConn, error) {
 	one := all.Copy()
-	if err := renew(url, one); err != nil {
+	if err := prepare(ctx, one); err != nil {
 		return nil, err
 	}
-	s := serversOf(one)[server]
+	s := serversOf(&one.Config)[server]
 	one.Host, one.Port, one.TLSConfig, one.Fallbacks = s[0].Host, s[0].Port, s[0].TLSConfig, s[1:]
-	return pgconn.ConnectConfig(ctx, one)
+	return pgconn.ConnectConfig(ctx, &one.Config)
 }
 
 // close ends the watch of the servers, and its connections.
