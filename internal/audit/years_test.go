@@ -146,3 +146,29 @@ func (l *lives) change() {
 	}
 	l.done = append(l.done, id)
 }
+
+// What another action gave between an undo and its taking back stays with the award.
+func TestAGiftBeforeAnUndoIsTakenBack(t *testing.T) {
+	t.Parallel()
+	w := audittest.NewWorld(t, audittest.NewFile)
+	w.Give("g", w.User(w.App("app"), "ann", "", "ann"), "AAPL", 2*money.Dollar, "", "")
+	w.Fill("o", "AAPL", 200*audittest.PerUSD)
+	spin := rewards.Terms{Type: "spin_off", Symbol: "AAPL", NewSymbol: "KO", OldRate: "1", NewRate: "2"}
+	w.Act("spin", spin, "KO", "3/11", 0)
+	w.Act("split", rewards.Terms{Type: "forward_split", Symbol: "KO", OldRate: "1", NewRate: "3"}, "", "0", 0)
+	w.Back("quarter", "app", "g", money.Dollar/2)
+	_, err := w.UndoAction(t.Context(), "split")
+	w.Check(err)
+	w.SweepOpen()
+	w.Agree()
+	w.Act("spin again", spin, "KO", "3/11", 0)
+	w.Back("another", "app", "g", money.Dollar/2)
+	if !w.Redo("split") {
+		t.Error("the undo is not taken back")
+	}
+	w.Agree()
+	w.Back("the rest", "app", "g", money.Dollar)
+	if r := run(t, w.Where); !r.OK() {
+		t.Error(text(t, r))
+	}
+}
