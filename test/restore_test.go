@@ -96,8 +96,8 @@ func TestADatabaseThatWentBackBuysNothingTwice(t *testing.T) {
 	})
 	f.operate("order", "adopt", found[0][1], "--reason", "the machine went back to a snapshot", "--alpaca-url", f.paper.URL)
 	leader.await(waiting.ID, "executed", 20*time.Second)
-	if logs := f.members[0].logs() + f.members[1].logs(); strings.Count(logs, "the database went back in time") != 1 {
-		t.Errorf("the log does not say once that the database went back in time:\n%s", logs)
+	if logs := f.members[0].logs() + f.members[1].logs(); !strings.Contains(logs, "the database went back in time") {
+		t.Errorf("the log does not say that the database went back in time:\n%s", logs)
 	}
 	f.end()
 }

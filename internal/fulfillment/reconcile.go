@@ -15,13 +15,15 @@ const (
 	reconcileEvery = time.Hour
 	reconcileSoon  = time.Minute // while a conflict stops ordering
 	reconcileRetry = 10 * time.Second
+	reconcileDoubt = 10 * time.Minute // comparisons come soon, after our books lost orders
 )
 
 // comparison is what the worker knows of the comparison of the broker's orders with ours.
 type comparison struct {
 	at      time.Time // ours, of the last one; zero: never in this process
 	epoch   int64     // of the lease under which that was
-	retryAt time.Time // of one that failed
+	retryAt time.Time // of one that failed, or that must wait
+	doubted time.Time // until then orders may arrive at the broker that our books lost
 	failure string    // why the last one failed; "" when it succeeded
 	session time.Time // the close of the session in which five days were last compared; zero: never
 
@@ -33,6 +35,12 @@ type comparison struct {
 	corrected map[string]corrected
 	// reported are the corrections that activities reported lately, by the broker's id of the order.
 	reported map[string]reported
+}
+
+// lost notes that our books may have lost orders of days, some of which are on their way to the broker. The first
+// comparison waits for them; those that arrive later are found soon.
+func (c *comparison) lost(now time.Time) {
+	c.retryAt, c.doubted, c.session = now.Add(callPatience), now.Add(reconcileDoubt), time.Time{}
 }
 
 // corrected is a changed fill that must be shown twice, or confirmed by an activity, before it is
@@ -56,7 +64,7 @@ func shownOf(b rewards.BrokerOrder) shown { return shown{b.Status, b.FilledQty.S
 func (w *Worker) reconcile(ctx context.Context) (bool, error) {
 	now, every := w.now(), reconcileEvery
 	done := !w.compared.at.IsZero() && w.compared.epoch == w.lease.Epoch
-	if w.conflicts > 0 || len(w.compared.corrected) > 0 || w.compared.awaits(now) {
+	if w.conflicts > 0 || len(w.compared.corrected) > 0 || w.compared.awaits(now) || now.Before(w.compared.doubted) {
 		every = reconcileSoon
 	}
 	if now.Before(w.compared.retryAt) || done && now.Sub(w.compared.at) < every {

@@ -8,6 +8,7 @@ import (
 	"stockrewards/internal/fulfillment"
 	"stockrewards/internal/money"
 	"stockrewards/internal/rewards"
+	"stockrewards/internal/store"
 )
 
 // strange submits an order that our books do not know.
@@ -48,6 +49,25 @@ func TestEachEpochBeginsWithAComparison(t *testing.T) {
 		w.run(10 * time.Second)
 		w.check(w.store.DropLease(w.t.Context(), lease))
 		w.wantAfter(5*time.Second, w.give("AAPL", 5*usd), rewards.Recorded)
+		w.wantAlarm(rewards.AlarmConflict, true)
+		w.wantOrders(2)
+	})
+}
+
+// When the database goes back in time, orders that it lacks may be on their way: nothing is ordered before these have
+// arrived and were compared.
+func TestOrdersUnderWayWhenTheDatabaseWentBack(t *testing.T) {
+	t.Parallel()
+	inWorld(t, func(w *world) {
+		w.buy()
+		w.check(w.engine.Write(w.t.Context(), func(ctx context.Context, tx store.Tx) error {
+			_, err := tx.Exec(ctx, "-- only in tests\nUPDATE lease SET until = until - 1000000")
+			return err
+		}))
+		r := w.give("AAPL", 5*usd)
+		w.run(10 * time.Second)
+		w.strange("sr-test-under-way")
+		w.wantAfter(20*time.Second, r, rewards.Recorded)
 		w.wantAlarm(rewards.AlarmConflict, true)
 		w.wantOrders(2)
 	})

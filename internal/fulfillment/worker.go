@@ -182,17 +182,14 @@ func (w *Worker) lead(ctx context.Context) (bool, error) {
 	if w.fresh(now) {
 		return true, nil
 	}
-	l, err := w.store.TakeLease(ctx, w.cfg.Holder, w.cfg.LeaseTTL, w.cfg.Exclusive)
+	l, err := w.takeLease(ctx)
 	if err != nil {
 		return w.lease.Held(now), err
 	}
 	fresh := l.Epoch > 0 && l.Epoch != w.lease.Epoch
 	if w.lease = l; fresh {
 		w.takeovers.add(l.Epoch, now)
-		if l.WentBack {
-			w.log.ErrorContext(ctx, "the database went back in time while this process ran: restart every process; "+
-				"the broker's orders are compared before anything is ordered: see docs/backup.md")
-		}
+		w.newest = 0 // a database that went back lacks the newest orders
 		w.log.InfoContext(ctx, "this process leads fulfillment", slog.Int64("epoch", l.Epoch))
 		if err := w.store.SaveBrakes(ctx, l, w.cfg.Brakes); err != nil {
 			w.lease = rewards.Lease{} // so that the next step stores them
@@ -202,13 +199,27 @@ func (w *Worker) lead(ctx context.Context) (bool, error) {
 	return l.Epoch > 0, nil
 }
 
+// takeLease takes or renews the lease. When the store may lack orders that a process has sent, the broker's orders are
+// compared only when those that are under way have arrived.
+func (w *Worker) takeLease(ctx context.Context) (rewards.Lease, error) {
+	l, err := w.store.TakeLease(ctx, w.cfg.Holder, w.cfg.LeaseTTL, w.cfg.Exclusive)
+	if err == nil && l.Loss != rewards.NoLoss {
+		w.compared.lost(w.now())
+	}
+	if err == nil && l.Loss == rewards.WentBack {
+		w.log.ErrorContext(ctx, "the database went back in time while this process ran: restart every process; "+
+			"the broker's orders are compared before anything is ordered: see docs/backup.md")
+	}
+	return l, err
+}
+
 // stillLeads renews the lease within a step. It fails with ErrLostLease when another process has led since the step
 // began, also if the lease is this one's again: what the step has read may have changed.
 func (w *Worker) stillLeads(ctx context.Context) error {
 	if w.fresh(w.now()) {
 		return nil
 	}
-	l, err := w.store.TakeLease(ctx, w.cfg.Holder, w.cfg.LeaseTTL, w.cfg.Exclusive)
+	l, err := w.takeLease(ctx)
 	switch {
 	case err != nil && w.lease.Held(w.now()):
 		return nil

@@ -29,13 +29,6 @@ func (k *knownLease) set(l rewards.Lease) {
 	k.lease = l
 }
 
-// mayEnd is called before the lease is ended early.
-func (k *knownLease) mayEnd() {
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	k.lease.Until = time.Time{}
-}
-
 // readLease reads the stored lease as this process must take it, which knew another, and the server's timeline.
 func (s *Store) readLease(
 	ctx context.Context, tx Tx, known rewards.Lease,
@@ -46,31 +39,34 @@ func (s *Store) readLease(
 }
 
 // TakeLease takes or renews the holder's lease, as rewards.Lease.Next decides. It returns
-// the zero lease while another process leads. With force set, the caller knows that no other
+// a lease of the epoch 0 while another process leads. With force set, the caller knows that no other
 // process runs. The lease ends by the caller's clock. TakeLease gives it back and fails when the check of
 // ShareClock fails.
 func (s *Store) TakeLease(ctx context.Context, holder string, ttl time.Duration, force bool) (rewards.Lease, error) {
+	known := s.lease.get()
 	if err := s.checkLeader(); err != nil {
-		s.lease.mayEnd()
-		return rewards.Lease{}, errors.Join(err,
-			s.exec(ctx, `UPDATE lease SET until = 0 WHERE "only" = 1 AND holder = ?1`, holder))
+		return rewards.Lease{}, errors.Join(err, s.exec(ctx, `UPDATE lease SET until = 0 WHERE "only" = 1
+			AND holder = ?1 AND (epoch > ?2 OR epoch = ?2 AND until >= ?3)`, holder, known.Epoch, micros(known.Until)))
 	}
-	var taken, other rewards.Lease
+	var taken, current rewards.Lease
 	var asked time.Time
 	err := s.engine.Write(ctx, func(ctx context.Context, tx Tx) error {
 		asked = s.now() // after the wait for other writes
-		current, timeline, err := s.readLease(ctx, tx, s.lease.get())
+		stored, timeline, err := s.readLease(ctx, tx, known)
 		if err == nil {
-			current.Timeline, err = setting(ctx, tx, settingTimeline)
+			stored.Timeline, err = setting(ctx, tx, settingTimeline)
 		}
 		if err != nil {
 			return err
 		}
-		next, ok := current.In(timeline).Next(holder, s.clock(), ttl, force)
-		if taken, other = next, current; !ok {
+		next, ok := stored.In(timeline).Next(holder, s.clock(), ttl, force)
+		if taken, current = next, stored; !ok {
 			return nil
 		}
 		if taken.Epoch != current.Epoch {
+			if err := markAllUsed(ctx, tx); err != nil {
+				return err
+			}
 			if err := s.startAfterOrders(ctx, tx); err != nil {
 				return err
 			}
@@ -90,15 +86,14 @@ func (s *Store) TakeLease(ctx context.Context, holder string, ttl time.Duration,
 	if err != nil {
 		return rewards.Lease{}, err
 	}
-	if taken.Epoch == 0 {
-		s.lease.set(rewards.Lease{Holder: other.Holder, Epoch: other.Epoch}) // its holder may end it early
-		return rewards.Lease{}, nil
+	if taken.Epoch > 0 {
+		current = taken
+		taken.Until = asked.Add(ttl)
 	}
-	s.lease.set(taken)
-	if taken.WentBack {
+	s.lease.set(current)
+	if current.Epoch != known.Epoch || current.Loss != rewards.NoLoss {
 		s.forgetMarks()
 	}
-	taken.Until = asked.Add(ttl)
 	return taken, nil
 }
 
@@ -132,7 +127,6 @@ func (s *Store) startAfterOrders(ctx context.Context, tx Tx) error {
 // DropLease ends the holder's lease at once, so that another process need not wait. It does
 // nothing when another process leads.
 func (s *Store) DropLease(ctx context.Context, l rewards.Lease) error {
-	s.lease.mayEnd()
 	return s.exec(ctx, `UPDATE lease SET until = 0 WHERE "only" = 1 AND holder = ?1 AND epoch = ?2`, l.Holder, l.Epoch)
 }
 
@@ -159,7 +153,8 @@ func (s *Store) fenced(l rewards.Lease, f func(context.Context, Tx) error) func(
 		if err != nil {
 			return err
 		}
-		if stored.Epoch != l.Epoch || stored.Holder != l.Holder || timeline != l.Timeline {
+		if stored.Epoch != l.Epoch || stored.Holder != l.Holder || stored.Loss != rewards.NoLoss ||
+			timeline != l.Timeline {
 			return rewards.ErrLostLease
 		}
 		return f(ctx, tx)

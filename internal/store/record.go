@@ -112,6 +112,15 @@ func (s *Store) markUsed(ctx context.Context, tx Tx, outcomes []rewards.Outcome)
 	return nil
 }
 
+// markAllUsed marks every asset that is held or waits. Some are not marked when the database went back in time, and
+// processes remembered marks that it no longer had.
+func markAllUsed(ctx context.Context, tx Tx) error {
+	_, err := tx.Exec(ctx, `WITH RECURSIVE `+waitingQueues+`
+		UPDATE assets SET used = 1 WHERE used = 0
+			AND (id IN (SELECT asset_id FROM positions) OR id IN (SELECT asset_id FROM queues))`)
+	return err
+}
+
 // recording is a batch of requests to award stock.
 type recording struct {
 	store    *Store

@@ -17,6 +17,7 @@ func leaseContract() map[string]func(*testing.T, *World) {
 		"LeaseByAnotherClock":       testLeaseByAnotherClock,
 		"LeaseOfAClockThatWasAhead": testLeaseOfAClockThatWasAhead,
 		"LeaseOfAStoreThatWentBack": testLeaseOfAStoreThatWentBack,
+		"MarksOfAStoreThatWentBack": testMarksOfAStoreThatWentBack,
 		"ShardsOfAWrongClock":       testShardsOfAWrongClock,
 	}
 }
@@ -132,16 +133,15 @@ func testLeaseOfAStoreThatWentBack(t *testing.T, w *World) {
 	put := func(l rewards.Lease) {
 		check(t, w.engine.Write(t.Context(), func(ctx context.Context, tx store.Tx) error {
 			_, err := tx.Exec(ctx, "-- only in tests\nUPDATE lease SET holder = ?1, epoch = ?2, until = ?3",
-				l.Holder, l.Epoch, l.Until.UnixMicro())
+				l.Holder, l.Epoch, max(0, l.Until.UnixMicro()))
 			return err
 		}))
 	}
 	w.Give(t, 2_000_000)
 	for name, back := range map[string]func(rewards.Lease) rewards.Lease{
-		"a renewal":           func(l rewards.Lease) rewards.Lease { l.Until = l.Until.Add(-time.Minute); return l },
-		"another's epoch":     func(l rewards.Lease) rewards.Lease { l.Holder, l.Epoch = "other", l.Epoch-1; return l },
-		"another's same one":  func(l rewards.Lease) rewards.Lease { l.Holder, l.Until = "other", w.Now(); return l },
-		"no lease that lasts": func(l rewards.Lease) rewards.Lease { l.Until = time.UnixMicro(0); return l },
+		"a renewal":          func(l rewards.Lease) rewards.Lease { l.Until = l.Until.Add(-time.Minute); return l },
+		"another's epoch":    func(l rewards.Lease) rewards.Lease { return rewards.Lease{Holder: "other", Epoch: l.Epoch - 1} },
+		"another's same one": func(l rewards.Lease) rewards.Lease { return rewards.Lease{Holder: "other", Epoch: l.Epoch} },
 	} {
 		w.Advance(time.Minute)
 		held, err := w.TakeLease(t.Context(), "tester", ttl, false)
@@ -150,23 +150,47 @@ func testLeaseOfAStoreThatWentBack(t *testing.T, w *World) {
 		if _, _, err := w.PlanOrder(t.Context(), held, w.planRequest(t)); !errors.Is(err, rewards.ErrLostLease) {
 			t.Errorf("%s: the leader plans an order: %v, want ErrLostLease", name, err)
 		}
+		w.ShareClock(w.Now, func() error { return rewards.ErrClockAhead })
+		if _, err := w.TakeLease(t.Context(), "tester", ttl, false); !errors.Is(err, rewards.ErrClockAhead) {
+			t.Errorf("%s: a lease by a wrong clock: %v", name, err)
+		}
+		w.ShareClock(w.Now, func() error { return nil })
 		next, err := w.TakeLease(t.Context(), "tester", ttl, false)
 		if err != nil || next.Epoch != held.Epoch+1 {
 			t.Errorf("%s: got %+v, %v after %+v", name, next, err, held)
 		}
 		again, err := w.TakeLease(t.Context(), "tester", ttl, false)
-		if err != nil || again.Epoch != next.Epoch || again.WentBack {
+		if err != nil || again.Epoch != next.Epoch || again.Loss != rewards.NoLoss {
 			t.Errorf("%s: renewed as %+v, %v", name, again, err)
 		}
 	}
 	lease, err := w.TakeLease(t.Context(), "tester", ttl, false)
 	check(t, err)
 	check(t, w.DropLease(t.Context(), lease))
-	if next, err := w.TakeLease(t.Context(), "tester", ttl, false); err != nil || next.WentBack || next.Epoch != lease.Epoch {
+	if next, err := w.TakeLease(t.Context(), "tester", ttl, false); err != nil || next.Loss != rewards.NoLoss ||
+		next.Epoch != lease.Epoch {
 		t.Errorf("after its end: %+v, %v", next, err)
 	}
 	w.lease, err = w.TakeLease(t.Context(), "tester", ttl, false)
 	check(t, err)
+}
+
+// testMarksOfAStoreThatWentBack checks that stocks that wait or are held get prices again. Processes remembered that they
+// are marked, when the store went back to before that.
+func testMarksOfAStoreThatWentBack(t *testing.T, w *World) {
+	w.buy(t, w.Users[0], "KO", 2_000_000, 10_000_000)
+	w.Give(t, 2_000_000)
+	check(t, w.engine.Write(t.Context(), func(ctx context.Context, tx store.Tx) error {
+		_, err := tx.Exec(ctx, "-- only in tests\nUPDATE assets SET used = 0")
+		return err
+	}))
+	_, err := w.TakeLease(t.Context(), "restarted", time.Hour, true)
+	check(t, err)
+	_, quotes, err := w.QuotedAssets(t.Context())
+	check(t, err)
+	if len(quotes) != 2 {
+		t.Errorf("%d stocks get prices, want AAPL, which waits, and KO, which is held: %+v", len(quotes), quotes)
+	}
 }
 
 // testShardsOfAWrongClock checks that a process whose clock the broker's contradicts sends no webhooks: receivers would
