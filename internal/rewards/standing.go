@@ -171,7 +171,9 @@ func (a Action) Begin(c Conversion, s Standing) (w Switch, err error) {
 	}
 	w.Booked, w.TargetBooked = s.Source.Booked, s.Target.Booked
 	part := a.chained(c, s) || a.leavesRest(w, s) || a.rounds(c, s) // the next one explains the rest
-	whole := part && (s.InCash || s.Fraction || a.paysFractions(c, s))
+	rest := part || s.Target.Undone                                 // so does one that was undone and may come next
+	paid := s.InCash || s.Fraction
+	whole := rest && paid || part && a.paysFractions(c, s)
 	source, target, err := a.expected(w, s, whole)
 	if err != nil {
 		return w, err
