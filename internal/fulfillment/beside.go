@@ -48,6 +48,7 @@ func (w *Worker) impactsOf(
 			return nil, err
 		}
 		giving := asset.Named(b.Symbol)
+		others.Theirs = w.positionOf(asset, at)
 		var by []rewards.Impact
 		for _, c := range w.actions.open {
 			if c.ID == a.ID || c.ID == b.ID || c.ExDate != b.ExDate || !c.MayShow(at.clock.Now) || !c.Changes(giving) {
@@ -126,6 +127,7 @@ func (w *Worker) addOthers(ctx context.Context, a rewards.Action, p *prepared) (
 	if i := slices.IndexFunc(p.others, a.TwinOf); i >= 0 {
 		p.standing.Twin = p.others[i].ID
 	}
+	p.standing.Split = a.SplitBy(p.others)
 	if by, overtaken := a.Overtaken(p.others); overtaken {
 		p.standing.Overtook = by.Overtook()
 	}

@@ -20,8 +20,8 @@ func TestActionsOfRandomDaysTakenBack(t *testing.T) {
 			t.Run(fmt.Sprintf("%s, cash in lieu %t", mode, lieu), func(t *testing.T) {
 				t.Parallel()
 				// They found a merger that left out what was given since, a split that was undone before a merger into its
-				// stock, and a spin-off that left out what such a merger gave.
-				seeds := []uint64{2031, 2006, 4094}
+				// stock, a spin-off that left out what such a merger gave, and one that booked the shares of a dividend.
+				seeds := []uint64{2031, 2006, 4094, 4114}
 				for seed := *daySeed; seed < *daySeed+*daySeeds; seed++ {
 					seeds = append(seeds, seed)
 				}

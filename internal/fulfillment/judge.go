@@ -241,12 +241,16 @@ func (w *Worker) addTarget(ctx context.Context, a rewards.Action, at judging, p 
 	if target.ID == a.AssetID || other {
 		return rewards.ErrOtherStock(a.NewSymbol)
 	}
-	renaming := slices.DeleteFunc(slices.Clone(w.actions.open), func(b rewards.Action) bool {
-		return b.AssetID != target.ID || !b.MayShow(at.clock.Now)
-	})
-	theirs := at.renamed(at.position(target.BrokerID, target.Symbol), renaming)
-	p.target, p.standing.Target = target, at.stake(target.ID, theirs.Qty)
+	p.target, p.standing.Target = target, at.stake(target.ID, w.positionOf(target, at))
 	return nil
+}
+
+// positionOf is how many shares the broker has of a stock, which may have the symbol of an open action there already.
+func (w *Worker) positionOf(stock rewards.Asset, at judging) money.Shares {
+	renaming := slices.DeleteFunc(slices.Clone(w.actions.open), func(b rewards.Action) bool {
+		return b.AssetID != stock.ID || !b.MayShow(at.clock.Now)
+	})
+	return at.renamed(at.position(stock.BrokerID, stock.Symbol), renaming).Qty
 }
 
 // twice reports whether a comparison finds the same about an action as the one before: the broker may

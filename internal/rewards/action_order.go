@@ -216,6 +216,14 @@ func (t Terms) changesUnits() bool {
 	return err == nil && r.Old != r.New
 }
 
+// SplitBy reports whether an action of a list was applied that changed the units of the stock on the day of a.
+func (a Action) SplitBy(list []Action) bool {
+	return slices.ContainsFunc(list, func(b Action) bool {
+		applied := b.ID != a.ID && (b.State == ActionApplied || b.State == ActionSwept)
+		return applied && b.AssetID == a.AssetID && b.ExDate == a.ExDate && b.changesUnits()
+	})
+}
+
 // Overtook says what an operator must do about an action that overtook an earlier one.
 func (a Action) Overtook() string {
 	return "the action " + a.ID + " was applied already, although its ex-date is later: undo that one first, then " +

@@ -111,3 +111,60 @@ func TestTheOrderOfActionsOfOwedShares(t *testing.T) {
 		}
 	}
 }
+
+// A merger has ended its stock at the broker: a split of the stock that it gives came after it, although the position is
+// also what the split alone makes.
+func TestTheOrderBesideAMergerThatHappened(t *testing.T) {
+	t.Parallel()
+	early, _ := stages(t)
+	split, merger := fourToOne(), fourToOne()
+	split.Type, split.OldRate, split.NewRate = rewards.ActionReverseSplit, "10", "1"
+	merger.ID, merger.Type, merger.Symbol, merger.NewSymbol = "merger", rewards.ActionStockMerger, "KO", split.Symbol
+	merger.OldRate, merger.NewRate = "4", "1"
+	a, b := early.NewAction(split, 7, true), early.NewAction(merger, 8, true)
+	c, err := a.Conversion(0, rewards.Fraction{})
+	check(t, err)
+	for theirs, want := range map[string]rewards.Sequence{
+		"0": rewards.SequenceSecond, "22.342571478": rewards.SequenceFirst,
+	} {
+		others := stake(t, "22.342571478", theirs)
+		stock := rewards.NamedStock{ID: 7, Symbol: split.Symbol}
+		impacts, err := a.ImpactsOf(b, stock, rewards.NamedStock{}, others, []money.Shares{others.Booked})
+		check(t, err)
+		s := rewards.Standing{Source: stake(t, "110", "11"), Others: impacts}
+		if got := a.SequenceTo(b.ID, c, s); got != want {
+			t.Errorf("with %s shares of the merger's stock: %d, want %d", theirs, got, want)
+		}
+	}
+}
+
+// A split left a fraction of the stock of a merger. When the broker paid for it in cash, another split fits before the
+// merger, too.
+func TestTheOrderAfterASplitOfTheDay(t *testing.T) {
+	t.Parallel()
+	early, due := stages(t)
+	first, second, merger := fourToOne(), fourToOne(), fourToOne()
+	first.Type, first.OldRate, first.NewRate = rewards.ActionReverseSplit, "9", "1"
+	second.ID, second.OldRate, second.NewRate = "second", "1", "2"
+	merger.ID, merger.Type, merger.NewSymbol, merger.OldRate, merger.NewRate = "merger", rewards.ActionStockMerger, "KO", "3", "2"
+	applied := due.Applied(early.NewAction(first, 7, true))
+	a, b := early.NewAction(merger, 7, true), early.NewAction(second, 7, true)
+	c, err := a.Conversion(8, rewards.Whole())
+	check(t, err)
+	e, _, err := a.ImpactOf(b, rewards.NamedStock{ID: 7}, rewards.NamedStock{ID: 8}, rewards.Stake{})
+	check(t, err)
+	for _, test := range []struct {
+		name string
+		list []rewards.Action
+		want rewards.Sequence
+	}{
+		{"none", []rewards.Action{a, b}, rewards.SequenceFirst},
+		{"applied", []rewards.Action{a, b, applied}, rewards.SequenceEither},
+	} {
+		s := rewards.Standing{Split: a.SplitBy(test.list), Others: []rewards.Impact{e}}
+		s.Source, s.Target = stake(t, "1.800853651", "0"), stake(t, "91.970352069", "92.970352069")
+		if got := a.SequenceTo(b.ID, c, s); got != test.want {
+			t.Errorf("%s: %d, want %d", test.name, got, test.want)
+		}
+	}
+}

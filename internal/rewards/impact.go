@@ -17,6 +17,7 @@ type Impact struct {
 	Given      money.Shares // of the first, for another stock
 	GivenTo    money.Shares // of the second, for another stock
 	Hidden     bool         // it gives users shares of the first, for those that the house owes; the broker gives none
+	Done       bool         // the broker did it: its own stock, a third one, has ended there
 }
 
 // ImpactOf returns what b does to the stocks of a, the stock and the one that a gives, which may be zero. others are
@@ -61,11 +62,14 @@ func (a Action) ImpactOf(b Action, stock, target NamedStock, others Stake) (e Im
 func (a Action) ImpactsOf(
 	b Action, stock, target NamedStock, others Stake, counted []money.Shares,
 ) (list []Impact, err error) {
+	third := b.AssetID != stock.ID && b.AssetID != target.ID
+	done := third && b.Ends() && others.vanished()
 	for _, others.Booked = range counted {
 		e, ok, err := a.ImpactOf(b, stock, target, others)
 		if err != nil {
 			return nil, err
 		}
+		e.Done = done
 		if ok && !slices.Contains(list, e) {
 			list = append(list, e)
 		}
@@ -184,8 +188,11 @@ func (q Sequence) Reversed() Sequence {
 // are due.
 func (a Action) SequenceTo(id string, c Conversion, s Standing) Sequence {
 	after := func(done []string) bool { return slices.Contains(done[:slices.Index(done, a.ID)], id) }
-	first := a.fits(c, s, func(done []string) bool { return !after(done) })
-	second := a.fits(c, s, after)
+	before := func(done []string) bool { return !after(done) }
+	first, second := a.fits(c, s, s.complete(before)), a.fits(c, s, s.complete(after))
+	if first == FitNone && second == FitNone { // the broker has not added everything yet, or gave none of it
+		first, second = a.fits(c, s, before), a.fits(c, s, after)
+	}
 	matters := slices.ContainsFunc(s.Others, func(e Impact) bool {
 		return e.ID == id && (s.Source.Booked > 0 || s.Source.Owed > 0 || e.gives())
 	})
@@ -202,6 +209,14 @@ func (a Action) SequenceTo(id string, c Conversion, s Standing) Sequence {
 		return SequenceSecond
 	default:
 		return SequenceFirst
+	}
+}
+
+// complete narrows the orders that count to those with all actions that the broker is known to have done.
+func (s Standing) complete(counts func(done []string) bool) func(done []string) bool {
+	return func(done []string) bool {
+		missing := func(e Impact) bool { return e.Done && !slices.Contains(done, e.ID) }
+		return counts(done) && !slices.ContainsFunc(s.Others, missing)
 	}
 }
 
@@ -251,7 +266,11 @@ func (a Action) fits(c Conversion, s Standing, counts func(done []string) bool) 
 // fitsOf is fits, where the broker pays in cash for fractions if whole is true.
 func (a Action) fitsOf(c Conversion, s Standing, whole bool, counts func(done []string) bool) (best Fit) {
 	impacts := append([]Impact{a.impact(c)}, s.Others[:min(len(s.Others), maxOthers)]...)
-	s.try(s.Source.Booked, s.Target.Booked, whole, nil, impacts, func(done []string, source, target money.Shares) {
+	source := s.Source.Booked
+	if whole && s.Split {
+		source -= source % money.Share
+	}
+	s.try(source, s.Target.Booked, whole, nil, impacts, func(done []string, source, target money.Shares) {
 		if slices.Contains(done, a.ID) && counts(done) {
 			best = max(best, s.fit(source, target))
 		}

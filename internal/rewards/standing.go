@@ -22,6 +22,10 @@ type Standing struct {
 	InCash    bool   // the broker has booked the shares that the action gives, and paid all of them in cash
 	Fraction  bool   // the broker has booked the shares that the action gives, and paid their fraction in cash
 
+	// Split is set when another action of the day was applied that changed the units of the stock. The broker may have
+	// paid in cash for the fraction that it left, and the positions did not show that.
+	Split bool
+
 	// Others is what other actions of the same day or later do to these stocks, as far as they are due. After an
 	// outage, a jump of the clock, or when a stock has two on one day, the broker's positions show several.
 	Others []Impact
@@ -107,7 +111,10 @@ func (a Action) Judge(c Conversion, s Standing) (Judgment, string) {
 }
 
 // Vanished reports whether the broker has no share of the stock any more.
-func (s Standing) Vanished() bool { return s.Source.Booked > 0 && s.Source.Theirs == 0 }
+func (s Standing) Vanished() bool { return s.Source.vanished() }
+
+// vanished is Standing.Vanished for one of its stocks.
+func (k Stake) vanished() bool { return k.Booked > 0 && k.Theirs == 0 }
 
 // unchanged reports whether the broker's positions are those of the store.
 func (s Standing) unchanged() bool {
@@ -164,7 +171,9 @@ func (a Action) Begin(c Conversion, s Standing) (w Switch, err error) {
 	}
 	w.Booked, w.TargetBooked = s.Source.Booked, s.Target.Booked
 	part := a.chained(c, s) || a.leavesRest(w, s) || a.rounds(c, s) // the next one explains the rest
-	whole := part && (s.InCash || s.Fraction || a.paysFractions(c, s))
+	rest := part || s.Target.Undone                                 // so does one that was undone and may come next
+	paid := s.InCash || s.Fraction
+	whole := rest && paid || part && a.paysFractions(c, s)
 	source, target, err := a.expected(w, s, whole)
 	if err != nil {
 		return w, err

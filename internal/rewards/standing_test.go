@@ -196,6 +196,25 @@ func TestBookedPositionsAfterAnAction(t *testing.T) {
 	}
 }
 
+// The broker paid in cash for the fraction of what a spin-off gave, and gave more by a dividend after it. Both were undone.
+// The spin-off, applied again, leaves the rest to the dividend, although the position is also its rounded one.
+func TestASpinOffBeforeAnUndoneDividend(t *testing.T) {
+	t.Parallel()
+	early, _ := stages(t)
+	n := fourToOne()
+	n.Type, n.NewSymbol, n.OldRate, n.NewRate = rewards.ActionSpinOff, "KO", "5", "1"
+	a := early.NewAction(n, 7, true)
+	c, err := a.Conversion(8, rewards.Whole())
+	check(t, err)
+	s := rewards.Standing{Source: stake(t, "9.285567222", "9.285567222"), Target: undone(stake(t, "5.927682276", "7"))}
+	for fraction, want := range map[bool]string{true: "6.927682276", false: "7"} {
+		s.Fraction = fraction
+		if w, err := a.Begin(c, s); err != nil || w.TargetPosition.String() != want {
+			t.Errorf("fraction in cash %t: %s shares, %v; want %s", fraction, w.TargetPosition, err, want)
+		}
+	}
+}
+
 // undone is a stake whose position is in doubt since an undo.
 func undone(k rewards.Stake) rewards.Stake {
 	k.Undone = true
