@@ -76,6 +76,7 @@ func exceptions() []exception {
 		{"FROM orders WHERE id > ?1 AND state = 6 ORDER BY id LIMIT ?2 + 0", "", snapshot},
 		{"AS w ORDER BY w.oldest", Sorts, "sorts the stocks and apps that rewards wait for"},
 		{"FROM pools p JOIN assets a", Sorts, "sorts the stocks that rewards wait for"},
+		{"UPDATE assets SET used = 1 WHERE used = 0 AND (id IN", Sorts, "sorts the newest rewards by stock and app, at most about a thousand"},
 		{") AS rewards WHERE user_id = ?3", Sorts, "sorts at most some hundred rewards"},
 		{"FROM broker_conflicts WHERE acknowledged_at > 0", Sorts, "sorts the conflicts, which are few"},
 		{"WHERE h.app_id = ?1 ORDER BY h.user_id, h.asset_id", "", snapshot},
