@@ -7,7 +7,6 @@ import (
 	"slices"
 	"time"
 
-	"stockrewards/internal/money"
 	"stockrewards/internal/rewards"
 )
 
@@ -134,123 +133,6 @@ func (w *Worker) decide(
 	default:
 		return w.changeAction(ctx, a, o.Resume(a))
 	}
-}
-
-// prepared is what is known of a due action.
-type prepared struct {
-	stock      rewards.Asset // of the action
-	target     rewards.Asset // that the action gives; the zero value if it gives none
-	conversion rewards.Conversion
-	standing   rewards.Standing
-	renaming   rewards.Renaming
-	waits      string             // for what it waits; "" for nothing
-	explained  money.Price        // of the stock after a spin-off; 0: none
-	others     []rewards.Action   // of the stock, the newest
-	activities []rewards.Activity // of an action that gives another stock
-	symbols    []string           // of the stock of such an action, also at the broker
-}
-
-// prepare collects what the broker and the store have of the action's stocks.
-func (w *Worker) prepare(ctx context.Context, a rewards.Action, at judging) (p prepared, err error) {
-	if err := a.CheckNewSymbol(); err != nil {
-		return p, err
-	}
-	if p.stock, err = w.stock(ctx, a.AssetID); err != nil {
-		return p, err
-	}
-	later := w.later(a, at.clock)
-	p.standing = rewards.Standing{Now: at.clock.Now, Review: w.cfg.ReviewActions}
-	at.addSource(a, later, &p)
-	if a.Type.Gives() {
-		if err := w.addTarget(ctx, a, at, &p); err != nil {
-			return p, err
-		}
-		p.symbols = symbolsOf(p.stock, later)
-		names := slices.DeleteFunc(slices.Clone(p.symbols), func(s string) bool { return s == a.Symbol })
-		names = append(names, a.Symbol, a.NewSymbol)
-		if p.activities, err = w.store.ActivitiesOf(ctx, a.ExDate, names...); err != nil {
-			return p, err
-		}
-	}
-	if p.standing.Others, err = w.impacts(ctx, a, at, p); err != nil {
-		return p, err
-	}
-	if err := w.addOpen(ctx, a, at, &p); err != nil {
-		return p, err
-	}
-	var after rewards.Action
-	if !a.ApprovedAt.IsZero() { // maybe again
-		if p.standing.Undo, after, err = w.store.LastUndo(ctx, a.ID); err != nil {
-			return p, err
-		}
-	}
-	p.standing.LiveOrder = at.buying(a.AssetID, p.target.ID).ClientOrderID
-	if err := w.addOthers(ctx, a, &p); err != nil {
-		return p, err
-	}
-	if err := w.dropUndo(ctx, a, &p); err != nil {
-		return p, err
-	}
-	var part rewards.Fraction
-	if a.Type == rewards.ActionSpinOff {
-		if part, err = w.basisPart(a, &p); err != nil {
-			return p, err
-		}
-	}
-	p.conversion, err = a.Conversion(p.target.ID, part)
-	if err == nil {
-		p.standing.InCash, p.standing.Fraction = a.PaidInCash(p.activities, p.conversion, p.standing.Source.Booked)
-	}
-	if err == nil && a.Apart(p.conversion, p.standing) {
-		if err := w.addOrder(ctx, a, at, &p); err != nil {
-			return p, err
-		}
-	}
-	if a.AwaitsUndone(after, p.conversion, p.standing) {
-		p.waits = "the action " + after.ID + ", which was undone after it: apply that one first"
-	}
-	return p, err
-}
-
-// addSource adds what is booked of the action's stock, and the broker's position, which may have the symbol of this
-// action or of a later one already.
-func (at judging) addSource(a rewards.Action, later []rewards.Action, p *prepared) {
-	theirs := at.position(p.stock.BrokerID, p.stock.Symbol)
-	if a.Renames() && p.stock.Symbol != a.NewSymbol {
-		renamed, found := at.bySymbol[a.NewSymbol]
-		ended := theirs.Qty == 0 && slices.ContainsFunc(later, rewards.Action.Ends)
-		if p.standing.Renaming = !found && at.booked[a.AssetID].Quantity > 0 && !ended; found {
-			theirs = renamed
-		}
-		p.renaming = rewards.Renaming{Symbol: a.NewSymbol, BrokerID: renamed.AssetID}
-	}
-	p.standing.Source = at.stake(a.AssetID, at.renamed(theirs, later).Qty)
-}
-
-// addTarget adds the stock that the action gives.
-func (w *Worker) addTarget(ctx context.Context, a rewards.Action, at judging, p *prepared) error {
-	position := at.bySymbol[a.NewSymbol]
-	target, err := w.renamedTarget(ctx, a, at.stakes)
-	if err == nil && target.ID == 0 {
-		target, err = w.store.EnsureAsset(ctx, w.lease, a.NewSymbol, position.AssetID)
-	}
-	if err != nil {
-		return err
-	}
-	other := position.AssetID != "" && target.BrokerID != "" && target.BrokerID != position.AssetID
-	if target.ID == a.AssetID || other {
-		return rewards.ErrOtherStock(a.NewSymbol)
-	}
-	p.target, p.standing.Target = target, at.stake(target.ID, w.positionOf(target, at))
-	return nil
-}
-
-// positionOf is how many shares the broker has of a stock, which may have the symbol of an open action there already.
-func (w *Worker) positionOf(stock rewards.Asset, at judging) money.Shares {
-	renaming := slices.DeleteFunc(slices.Clone(w.actions.open), func(b rewards.Action) bool {
-		return b.AssetID != stock.ID || !b.MayShow(at.clock.Now)
-	})
-	return at.renamed(at.position(stock.BrokerID, stock.Symbol), renaming).Qty
 }
 
 // twice reports whether a comparison finds the same about an action as the one before: the broker may

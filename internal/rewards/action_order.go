@@ -38,8 +38,11 @@ func (a Action) Overtaken(list []Action) (by Action, overtaken bool) {
 // orderMatters reports whether b was applied, and one of the two counts shares that the other one changes.
 func (a Action) orderMatters(b Action) bool {
 	applied := b.ID != a.ID && (b.State == ActionApplied || b.State == ActionSwept)
-	return applied && (a.CountsSharesOf(b) || b.CountsSharesOf(a))
+	return applied && a.DependsOn(b)
 }
+
+// DependsOn reports whether what one of a and b does depends on whether the broker did the other one before.
+func (a Action) DependsOn(b Action) bool { return a.CountsSharesOf(b) || b.CountsSharesOf(a) }
 
 // CountsSharesOf reports whether what a does depends on whether the broker did b before: b changes the shares in which
 // a counts what it gives, or gives shares of the stock of a, which a converts or counts.
@@ -154,7 +157,7 @@ func (a Action) ApprovedAfter(b Action) bool {
 func (a Action) AwaitsUndone(after Action, c Conversion, s Standing) bool {
 	open := after.ID != "" && after.State != ActionApplied && after.State != ActionSwept
 	first := after.ApprovedAt.IsZero() || a.ApprovedAt.Before(after.ApprovedAt)
-	reordered := first && a.ExDate == after.ExDate && (a.CountsSharesOf(after) || after.CountsSharesOf(a))
+	reordered := first && a.ExDate == after.ExDate && a.DependsOn(after)
 	return open && (s.Source.Undone || s.Target.Undone) && !reordered && !a.Explains(c, s)
 }
 
