@@ -2,6 +2,7 @@ package postgres
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"net"
 	"sync/atomic"
@@ -33,7 +34,7 @@ func dial(ctx context.Context, network, address string) (net.Conn, error) {
 
 // dialer dials for one connection: for itself, and once more to cancel its statement when pgx gives it up.
 type dialer struct {
-	conn       net.Conn // the last one
+	conn       net.Conn // for itself, once it is connected
 	committing atomic.Bool
 }
 
@@ -47,6 +48,10 @@ func useDialer(c *pgconn.Config) {
 	d := new(dialer)
 	c.DialFunc = d.dial
 	c.AfterConnect = func(_ context.Context, conn *pgconn.PgConn) error {
+		d.conn = conn.Conn()
+		if encrypted, ok := d.conn.(*tls.Conn); ok {
+			d.conn = encrypted.NetConn()
+		}
 		conn.CustomData()[dialed] = d
 		return nil
 	}
@@ -54,12 +59,11 @@ func useDialer(c *pgconn.Config) {
 
 // dial refuses to cancel a commit. It then ends the connection: pgx would wait 15 seconds for the server to answer, and
 // the pool for pgx.
-func (d *dialer) dial(ctx context.Context, network, address string) (conn net.Conn, err error) {
+func (d *dialer) dial(ctx context.Context, network, address string) (net.Conn, error) {
 	if d.committing.Load() {
 		return nil, errors.Join(errCommitting, d.conn.Close())
 	}
-	d.conn, err = dial(ctx, network, address)
-	return d.conn, err
+	return dial(ctx, network, address)
 }
 
 // setCommitting notes whether a commit was sent on a connection and has no answer yet. A canceled one that waits for
