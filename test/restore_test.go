@@ -8,6 +8,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/jackc/pgx/v5"
+
 	"stockrewards/internal/store/postgres/pgtest"
 )
 
@@ -85,8 +87,10 @@ func TestADatabaseThatWentBackBuysNothingTwice(t *testing.T) {
 	recovered := func(command ...string) {
 		f.eventually("start of the database", 30*time.Second, func() bool { _, err := f.try(command...); return err == nil })
 	}
+	ends := leaseEnd(t, f.storeURL)
 	recovered("fulfillment", "resume")
 	leader.await(waiting.ID, "executed", 30*time.Second) // the snapshot does not have it
+	f.eventually("renewal of the lease", 30*time.Second, func() bool { return leaseEnd(t, f.storeURL) > ends })
 	putBack()
 	recovered("fulfillment", "resume")
 	var found [][]string
@@ -100,4 +104,14 @@ func TestADatabaseThatWentBackBuysNothingTwice(t *testing.T) {
 		t.Errorf("the log does not say that the database went back in time:\n%s", logs)
 	}
 	f.end()
+}
+
+// leaseEnd reads when the lease ends, in microseconds.
+func leaseEnd(t *testing.T, url string) (until int64) {
+	t.Helper()
+	conn, err := pgx.Connect(t.Context(), url)
+	noError(t, err)
+	noError(t, conn.QueryRow(t.Context(), `SELECT until FROM lease`).Scan(&until))
+	noError(t, conn.Close(t.Context()))
+	return until
 }
