@@ -13,7 +13,7 @@ import (
 // How often the broker's orders are compared with ours.
 const (
 	reconcileEvery = time.Hour
-	reconcileSoon  = time.Minute // while a conflict stops ordering
+	reconcileSoon  = time.Minute // while a conflict stops ordering, or something may still change
 	reconcileRetry = 10 * time.Second
 	reconcileDoubt = 10 * time.Minute // comparisons come soon, after our books lost orders
 )

@@ -21,7 +21,7 @@ type Lease struct {
 // Loss is why a store may lack orders that a process has sent.
 type Loss int
 
-// The reasons. The later one counts.
+// The reasons. Of two the one that comes last here counts.
 const (
 	NoLoss      Loss = iota
 	OtherServer      // another server took over: see Lease.In

@@ -21,7 +21,7 @@ func (k *knownLease) get() rewards.Lease {
 	return k.lease
 }
 
-// set notes a lease as it is stored.
+// set notes a lease as it is stored: in microseconds.
 func (k *knownLease) set(l rewards.Lease) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
