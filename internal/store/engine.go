@@ -62,6 +62,17 @@ type SoleProcess interface {
 	Sole() bool
 }
 
+// EarlyReader is an engine that shows commits before they are durable, and knows which apps can see them. So no app's
+// reads wait for the disk because another app writes.
+type EarlyReader interface {
+	// ReadEarly is Read, but what f read of an app is durable only when a later DurableOf of it has returned.
+	ReadEarly(ctx context.Context, f func(context.Context, Tx) error) error
+	// DurableOf is Durable, but need not wait for a WriteOf for other apps only.
+	DurableOf(ctx context.Context, app rewards.AppID) error
+	// WriteOf is WriteForClients. What clients of other apps read does not depend on what f changes.
+	WriteOf(ctx context.Context, apps []rewards.AppID, f func(context.Context, Tx) error) error
+}
+
 // Filed is an engine whose database is files of this machine.
 type Filed interface {
 	// CheckFiles fails when a file is not in its place any more, also when nothing was written since. It reports that

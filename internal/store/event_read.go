@@ -31,7 +31,7 @@ const (
 func (s *Store) EventsAfter(
 	ctx context.Context, app rewards.AppID, after int64, types rewards.EventTypes, limit int,
 ) (page rewards.EventPage, err error) {
-	err = s.engine.Read(ctx, func(ctx context.Context, tx Tx) error {
+	err = s.engine.ReadOf(ctx, app, func(ctx context.Context, tx Tx) error {
 		page = rewards.EventPage{Next: after}
 		until, err := readableUntil(ctx, tx, after)
 		for n := 0; err == nil && n < pagesWhole && (n == 0 || page.More) && len(page.Events) < limit; n++ {
@@ -250,7 +250,7 @@ func memberOf(tx Tx, order, position string) string {
 
 // Event implements rewards.Store.
 func (s *Store) Event(ctx context.Context, app rewards.AppID, id rewards.EventID) (rewards.Event, error) {
-	return read(ctx, s, func(ctx context.Context, tx Tx) (e rewards.Event, err error) {
+	return readOf(ctx, s, app, func(ctx context.Context, tx Tx) (e rewards.Event, err error) {
 		sequence, ok := rewards.SequenceOf(id)
 		if !ok {
 			return e, notFound("event not found")

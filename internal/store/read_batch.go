@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"runtime/debug"
 	"sync"
@@ -14,7 +15,8 @@ import (
 // request of a batch reads for all of it, to its end. A goroutine for each batch would
 // cost a tenth more, because it has to grow its stack.
 type batchReader[K comparable, V any] struct {
-	engine Engine
+	engine *watched
+	appOf  func(K) rewards.AppID // whose a value is
 	// fetch reads the values of keys. Unknown keys are missing.
 	fetch func(ctx context.Context, tx Tx, keys []K) (map[K]V, error)
 	turn  chan struct{} // holds a token while a batch is read
@@ -32,9 +34,9 @@ type round[K comparable, V any] struct {
 }
 
 func newBatchReader[K comparable, V any](
-	e Engine, fetch func(context.Context, Tx, []K) (map[K]V, error),
+	e *watched, appOf func(K) rewards.AppID, fetch func(context.Context, Tx, []K) (map[K]V, error),
 ) *batchReader[K, V] {
-	return &batchReader[K, V]{engine: e, fetch: fetch, turn: make(chan struct{}, 1)}
+	return &batchReader[K, V]{engine: e, appOf: appOf, fetch: fetch, turn: make(chan struct{}, 1)}
 }
 
 // get reads one value, as of the call or later, and reports whether it exists.
@@ -42,16 +44,15 @@ func (g *batchReader[K, V]) get(ctx context.Context, key K) (value V, found bool
 	r, first := g.join(key)
 	if first {
 		g.lead(context.WithoutCancel(ctx), r)
-		value, found = r.values[key]
-		return value, found, r.err
+	} else {
+		select {
+		case <-r.done:
+		case <-ctx.Done():
+			return value, false, rewards.Unavailable("the request ended before it was answered", ctx.Err())
+		}
 	}
-	select {
-	case <-r.done:
-		value, found = r.values[key]
-		return value, found, r.err
-	case <-ctx.Done():
-		return value, false, rewards.Unavailable("the request ended before it was answered", ctx.Err())
-	}
+	value, found = r.values[key]
+	return value, found, errors.Join(g.engine.DurableOf(ctx, g.appOf(key)), r.err)
 }
 
 // join adds a key to the next round, and reports whether it is the round's first.
@@ -83,7 +84,7 @@ func (g *batchReader[K, V]) read(ctx context.Context, r *round[K, V]) {
 			r.err = fmt.Errorf("store: panic: %v\n%s", p, debug.Stack())
 		}
 	}()
-	r.err = g.engine.Read(ctx, func(ctx context.Context, tx Tx) (err error) {
+	r.err = g.engine.ReadEarly(ctx, func(ctx context.Context, tx Tx) (err error) {
 		r.values, err = g.fetch(ctx, tx, r.keys)
 		return err
 	})

@@ -59,7 +59,7 @@ func (s *Store) recordOnce(ctx context.Context, r *recording) error {
 	s.engine.pacer.recorded(len(r.batch))
 	r.runs = 0
 	s.followOthers(ctx)
-	err := s.engine.WriteForClients(ctx, func(ctx context.Context, tx Tx) error {
+	err := s.engine.WriteOf(ctx, r.apps(), func(ctx context.Context, tx Tx) error {
 		if r.lease != nil {
 			if err := s.holdLease(ctx, tx, *r.lease); err != nil {
 				return err
@@ -135,6 +135,22 @@ type recording struct {
 	budgets  *knownBudgets
 	known    columnState  // over a network: what this process knew
 	stored   *rewardBatch // over a network: what this transaction stored
+}
+
+// apps are those whose clients can see what it stores.
+func (r *recording) apps() (apps []rewards.AppID) {
+	for i := range r.batch {
+		apps = addApp(apps, r.batch[i].AppID)
+	}
+	return apps
+}
+
+// addApp adds an app to a list that lacks it.
+func addApp(apps []rewards.AppID, app rewards.AppID) []rewards.AppID {
+	if slices.Contains(apps, app) {
+		return apps
+	}
+	return append(apps, app)
 }
 
 // fingerprint is what a request is stored with. While processes of an older version may run,

@@ -19,7 +19,7 @@ func scanReversal(row Row) (r rewards.Reversal, err error) {
 
 // Reversal implements rewards.Store.
 func (s *Store) Reversal(ctx context.Context, app rewards.AppID, id rewards.ReversalID) (rewards.Reversal, error) {
-	return read(ctx, s, func(ctx context.Context, tx Tx) (rewards.Reversal, error) {
+	return readOf(ctx, s, app, func(ctx context.Context, tx Tx) (rewards.Reversal, error) {
 		r, found, err := fetchOne(ctx, only(tx), scanReversal, `SELECT `+reversalColumns+` FROM reversals
 			WHERE app_id = ?1 AND id = ?2`, app[:], id[:])
 		if err == nil && !found {
@@ -47,7 +47,7 @@ func (s *Store) Reversals(
 	}
 	for more := true; more && len(list) < p.Limit; {
 		args[1] = before(p.Before)
-		page, err := readAll(ctx, s, scanReversal, `SELECT `+reversalColumns+` FROM reversals
+		page, err := readAllOf(ctx, s, app, scanReversal, `SELECT `+reversalColumns+` FROM reversals
 			WHERE app_id = ?1 AND id < ?2`+condition+` ORDER BY id DESC LIMIT ?3 + 0`, args...)
 		if err != nil {
 			return nil, err

@@ -49,6 +49,8 @@ type rewardKey struct {
 	id  rewards.RewardID
 }
 
+func (k rewardKey) ofApp() rewards.AppID { return k.app }
+
 // Reward implements rewards.Store.
 func (s *Store) Reward(ctx context.Context, app rewards.AppID, id rewards.RewardID) (rewards.Reward, error) {
 	r, found, err := s.rewards.get(ctx, rewardKey{app, id})
@@ -118,17 +120,17 @@ func (s *Store) rewardsBefore(
 	}
 	switch f.Status {
 	case rewards.Recorded, rewards.Executing:
-		return readAll(ctx, s, scanRewards(),
+		return readAllOf(ctx, s, app, scanRewards(),
 			`SELECT `+listColumns+` FROM (`+openOf(`id < ?2 AND status = ?4`, `?3 + 0`)+`) AS listed
 			JOIN rewards ON app_id = ?1 AND id = of_id ORDER BY id DESC`, append(args, int(f.Status))...)
 	case rewards.Executed:
-		return read(ctx, s, func(ctx context.Context, tx Tx) ([]rewards.Reward, error) {
+		return readOf(ctx, s, app, func(ctx context.Context, tx Tx) ([]rewards.Reward, error) {
 			return executedRewards(ctx, tx, app, before(p.Before), p.Limit)
 		})
 	case rewards.Failed:
-		return readAll(ctx, s, scanRewards(), listRewards+` AND failure_reason <> ''`+newestFirst, args...)
+		return readAllOf(ctx, s, app, scanRewards(), listRewards+` AND failure_reason <> ''`+newestFirst, args...)
 	default:
-		return readAll(ctx, s, scanRewards(), listRewards+newestFirst, args...)
+		return readAllOf(ctx, s, app, scanRewards(), listRewards+newestFirst, args...)
 	}
 }
 
@@ -142,7 +144,7 @@ func (s *Store) rewardsOfUser(
 	ctx context.Context, app rewards.AppID, f rewards.RewardFilter, p rewards.Page[rewards.Reward], args []any,
 ) ([]rewards.Reward, error) {
 	if f.Status == rewards.Failed {
-		return readAll(ctx, s, scanRewards(),
+		return readAllOf(ctx, s, app, scanRewards(),
 			listRewards+` AND user_id = ?4 AND failure_reason <> ''`+newestFirst, args...)
 	}
 	inSegments, err := s.inSegments(ctx)
@@ -151,18 +153,20 @@ func (s *Store) rewardsOfUser(
 	}
 	if inSegments {
 		page := s.index.newUserPage(app, *f.UserID, f.Status)
-		return read(ctx, s, func(ctx context.Context, tx Tx) ([]rewards.Reward, error) { return page.read(ctx, tx, p) })
+		return readOf(ctx, s, app, func(ctx context.Context, tx Tx) ([]rewards.Reward, error) {
+			return page.read(ctx, tx, p)
+		})
 	}
 	if s.index.loaded() == indexInColumns {
 		return s.ofUserInColumns(ctx, app, f, p)
 	}
 	switch f.Status { // an older store
 	case rewards.Recorded, rewards.Executing:
-		return readAll(ctx, s, scanRewards(), openOfUser(), append(args, int(f.Status))...)
+		return readAllOf(ctx, s, app, scanRewards(), openOfUser(), append(args, int(f.Status))...)
 	case rewards.Executed:
-		return readAll(ctx, s, scanRewards(), executedOfUser(), args...)
+		return readAllOf(ctx, s, app, scanRewards(), executedOfUser(), args...)
 	default:
-		return readAll(ctx, s, scanRewards(), listRewards+` AND user_id = ?4`+newestFirst, args...)
+		return readAllOf(ctx, s, app, scanRewards(), listRewards+` AND user_id = ?4`+newestFirst, args...)
 	}
 }
 
@@ -200,11 +204,11 @@ func (s *Store) rewardWithKey(
 	switch {
 	case inSegments:
 		page := s.index.newKeyPage(key, keyHash(app, f.IdempotencyKey))
-		list, err = read(ctx, s, page.read)
+		list, err = readOf(ctx, s, app, page.read)
 	case s.index.loaded() == indexInColumns:
 		list, err = s.byKeyInColumns(ctx, key)
 	default: // an older store
-		list, err = readAll(ctx, s, scanReward, `SELECT `+rewardColumns+` FROM rewards
+		list, err = readAllOf(ctx, s, app, scanReward, `SELECT `+rewardColumns+` FROM rewards
 			WHERE app_id = ?1 AND idempotency_key = ?2`, app[:], f.IdempotencyKey)
 	}
 	before := before(p.Before)
@@ -219,7 +223,7 @@ func (s *Store) CountRewards(ctx context.Context, app rewards.AppID, limit int) 
 	open := func(status string) string {
 		return ` FROM (` + openOf(`id < ?2 AND status = `+status, `?3 + 0`) + `) AS listed`
 	}
-	return read(ctx, s, func(ctx context.Context, tx Tx) (map[rewards.Status]int, error) {
+	return readOf(ctx, s, app, func(ctx context.Context, tx Tx) (map[rewards.Status]int, error) {
 		n, err := countExecuted(ctx, tx, app, limit)
 		counts := map[rewards.Status]int{rewards.Executed: n}
 		if err != nil {
@@ -246,7 +250,7 @@ func (s *Store) CountRewards(ctx context.Context, app rewards.AppID, limit int) 
 func (s *Store) SharesOf(
 	ctx context.Context, app rewards.AppID, ids []rewards.RewardID,
 ) (map[rewards.RewardID]money.Shares, error) {
-	return read(ctx, s, func(ctx context.Context, tx Tx) (map[rewards.RewardID]money.Shares, error) {
+	return readOf(ctx, s, app, func(ctx context.Context, tx Tx) (map[rewards.RewardID]money.Shares, error) {
 		shares := make(map[rewards.RewardID]money.Shares, len(ids))
 		for _, id := range ids {
 			var sum money.Shares

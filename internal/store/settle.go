@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"time"
 
 	"stockrewards/internal/money"
@@ -214,8 +213,8 @@ func bookResults(ctx context.Context, tx Tx, o rewards.Order, claims []claim, re
 func appsOf(results []rewards.Result) []rewards.AppID {
 	var apps []rewards.AppID
 	for i := range results {
-		if r := &results[i]; r.ChangesHolding() && !slices.Contains(apps, r.AppID) {
-			apps = append(apps, r.AppID)
+		if r := &results[i]; r.ChangesHolding() {
+			apps = addApp(apps, r.AppID)
 		}
 	}
 	return apps

@@ -65,6 +65,26 @@ func read[T any](ctx context.Context, s *Store, f func(context.Context, Tx) (T, 
 	return value, err
 }
 
+// readOf is read for what clients of one app read.
+func readOf[T any](
+	ctx context.Context, s *Store, app rewards.AppID, f func(context.Context, Tx) (T, error),
+) (value T, err error) {
+	err = s.engine.ReadOf(ctx, app, func(ctx context.Context, tx Tx) error {
+		value, err = f(ctx, tx)
+		return err
+	})
+	return value, err
+}
+
+// readAllOf is fetchAll in a read transaction of what clients of one app read.
+func readAllOf[T any](
+	ctx context.Context, s *Store, app rewards.AppID, scan func(Row) (T, error), query string, args ...any,
+) ([]T, error) {
+	return readOf(ctx, s, app, func(ctx context.Context, tx Tx) ([]T, error) {
+		return fetchAll(ctx, only(tx), scan, query, args...)
+	})
+}
+
 // readAll is fetchAll in a read transaction.
 func readAll[T any](
 	ctx context.Context, s *Store, scan func(Row) (T, error), query string, args ...any,

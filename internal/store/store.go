@@ -80,8 +80,8 @@ func New(ctx context.Context, engine Engine, now func() time.Time, random io.Rea
 	if c, ok := engine.(interface{ Connects() int64 }); ok {
 		s.connects = c.Connects
 	}
-	s.rewards = newBatchReader(s.engine, readRewards)
-	s.holdings = newBatchReader(s.engine, s.readHoldings)
+	s.rewards = newBatchReader(s.engine, rewardKey.ofApp, readRewards)
+	s.holdings = newBatchReader(s.engine, userKey.ofApp, s.readHoldings)
 	newest, err := s.newestID(ctx)
 	if err != nil {
 		return nil, err

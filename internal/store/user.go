@@ -30,6 +30,8 @@ type userKey struct {
 	user rewards.UserID
 }
 
+func (h userKey) ofApp() rewards.AppID { return h.app }
+
 // userExistsByRow reports whether a user exists. It reads the database only for users who are not
 // known.
 func (s *Store) userExistsByRow(ctx context.Context, tx Tx, k userKey) (bool, error) {
@@ -42,7 +44,7 @@ func (s *Store) userExistsByRow(ctx context.Context, tx Tx, k userKey) (bool, er
 
 // User implements rewards.Store.
 func (s *Store) User(ctx context.Context, app rewards.AppID, id rewards.UserID) (rewards.User, error) {
-	return read(ctx, s, func(ctx context.Context, tx Tx) (rewards.User, error) {
+	return readOf(ctx, s, app, func(ctx context.Context, tx Tx) (rewards.User, error) {
 		u, found, err := fetchOne(ctx, only(tx), scanUser, userByID, app[:], id[:])
 		if err == nil && !found {
 			err = errNoUser()
@@ -57,19 +59,19 @@ func (s *Store) Users(
 ) ([]rewards.User, error) {
 	switch {
 	case f.Email != "":
-		return s.findUser(ctx, f, p, userByEmail, app[:], rewards.FoldEmail(f.Email))
+		return s.findUser(ctx, app, f, p, userByEmail, rewards.FoldEmail(f.Email))
 	case f.ExternalID != "":
-		return s.findUser(ctx, f, p, userByExternalID, app[:], f.ExternalID)
+		return s.findUser(ctx, app, f, p, userByExternalID, f.ExternalID)
 	}
-	return readAll(ctx, s, scanUser, `SELECT `+userColumns+`
+	return readAllOf(ctx, s, app, scanUser, `SELECT `+userColumns+`
 		FROM users WHERE app_id = ?1 AND id < ?2 ORDER BY id DESC LIMIT ?3 + 0`, app[:], before(p.Before), p.Limit)
 }
 
 // findUser lists the one user that a unique member finds, if the filter and the page have it.
 func (s *Store) findUser(
-	ctx context.Context, f rewards.UserFilter, p rewards.Page[rewards.User], query string, args ...any,
+	ctx context.Context, app rewards.AppID, f rewards.UserFilter, p rewards.Page[rewards.User], query, value string,
 ) ([]rewards.User, error) {
-	users, err := readAll(ctx, s, scanUser, query, args...)
+	users, err := readAllOf(ctx, s, app, scanUser, query, app[:], value)
 	return slices.DeleteFunc(users, func(u rewards.User) bool {
 		return !f.Matches(u) || bytes.Compare(u.ID[:], before(p.Before)) >= 0
 	}), err

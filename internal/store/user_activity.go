@@ -12,7 +12,7 @@ func (s *Store) Activity(
 	ctx context.Context, app rewards.AppID, user rewards.UserID, p rewards.ActivityPage,
 ) ([]rewards.UserActivity, error) {
 	k := userKey{app, user}
-	return read(ctx, s, func(ctx context.Context, tx Tx) ([]rewards.UserActivity, error) {
+	return readOf(ctx, s, app, func(ctx context.Context, tx Tx) ([]rewards.UserActivity, error) {
 		exists, err := s.userExistsByRow(ctx, tx, k)
 		if err == nil && !exists {
 			err = errNoUser()

@@ -30,8 +30,12 @@ func (s *Store) CreateUsers(ctx context.Context, batch []rewards.User) ([]reward
 		return nil, err
 	}
 	c := &userBatch{batch: make([]rewards.User, len(batch)), outcomes: make([]rewards.UserOutcome, len(batch))}
+	var apps []rewards.AppID
+	for i := range batch {
+		apps = addApp(apps, batch[i].AppID)
+	}
 	err := untilKnown(ctx, func() error {
-		return s.engine.WriteForClients(ctx, func(ctx context.Context, tx Tx) error {
+		return s.engine.WriteOf(ctx, apps, func(ctx context.Context, tx Tx) error {
 			for i, u := range batch {
 				// Ids are made once, in this process's turn, so that they grow from commit to commit.
 				if u.ID = c.batch[i].ID; u.ID.IsZero() {

@@ -50,7 +50,33 @@ func (e *watched) begin() (end func()) {
 
 // Read implements Engine.
 func (e *watched) Read(ctx context.Context, f func(context.Context, Tx) error) error {
-	err := e.Engine.Read(ctx, f)
+	return e.watchRead(ctx, e.Engine.Read(ctx, f))
+}
+
+// ReadOf is Read for what clients of one app read.
+func (e *watched) ReadOf(ctx context.Context, app rewards.AppID, f func(context.Context, Tx) error) error {
+	err := e.ReadEarly(ctx, f)
+	return errors.Join(e.DurableOf(ctx, app), err)
+}
+
+// ReadEarly implements EarlyReader. On another engine it is Read.
+func (e *watched) ReadEarly(ctx context.Context, f func(context.Context, Tx) error) error {
+	if own, early := e.Engine.(EarlyReader); early {
+		return e.watchRead(ctx, own.ReadEarly(ctx, f))
+	}
+	return e.Read(ctx, f)
+}
+
+// DurableOf implements EarlyReader. On another engine what ReadEarly read is durable.
+func (e *watched) DurableOf(ctx context.Context, app rewards.AppID) error {
+	if own, early := e.Engine.(EarlyReader); early {
+		return e.watchRead(ctx, own.DurableOf(ctx, app))
+	}
+	return nil
+}
+
+// watchRead notes that a read failed because the database is unavailable.
+func (e *watched) watchRead(ctx context.Context, err error) error {
 	if err != nil && ctx.Err() == nil && rewards.CodeOf(err) == rewards.CodeUnavailable {
 		e.mu.Lock()
 		e.unread = e.now()
@@ -101,12 +127,24 @@ func (e *watched) paced(
 
 // WriteForClients implements Engine.
 func (e *watched) WriteForClients(ctx context.Context, f func(context.Context, Tx) error) error {
+	return e.forClients(func() error { return e.Engine.WriteForClients(ctx, f) })
+}
+
+// WriteOf implements EarlyReader. On another engine it is WriteForClients.
+func (e *watched) WriteOf(ctx context.Context, apps []rewards.AppID, f func(context.Context, Tx) error) error {
+	if own, early := e.Engine.(EarlyReader); early {
+		return e.forClients(func() error { return own.WriteOf(ctx, apps, f) })
+	}
+	return e.WriteForClients(ctx, f)
+}
+
+func (e *watched) forClients(write func() error) error {
 	if !e.pacer.concurrent {
 		e.waiting.Add(1)
 		defer e.waiting.Add(-1)
 	}
 	defer e.begin()()
-	err := e.Engine.WriteForClients(ctx, f)
+	err := write()
 	e.pacer.clientsWrote()
 	return e.watchClients(err)
 }

@@ -26,6 +26,7 @@ type syncer struct {
 	committing sync.RWMutex // held by a COMMIT, so that nobody sees one that is not counted
 	committed  atomic.Int64 // commits in effect
 	synced     atomic.Int64 // of these, the ones on disk
+	changes    changes      // of the others
 
 	mu      sync.Mutex
 	running chan struct{} // closed at the end of the sync under way; nil between syncs
@@ -131,10 +132,11 @@ func (s *syncer) look() error {
 	return s.failed
 }
 
-// commit runs a COMMIT and counts it.
-func (s *syncer) commit(commit func() error) error {
+// commit runs a COMMIT and counts it. Some apps can see what it changes; nil: all can.
+func (s *syncer) commit(apps []rewards.AppID, commit func() error) error {
 	s.committing.Lock()
 	defer s.committing.Unlock()
+	s.changes.add(change{s.committed.Load() + 1, apps}, s.synced.Load()) // before anybody can see it
 	err := commit()
 	if err == nil {
 		s.committed.Add(1)
@@ -154,6 +156,14 @@ func (s *syncer) wait(ctx context.Context) error {
 		}
 	}
 	return nil
+}
+
+// waitFor waits until everything that an app may have seen before the call is on disk, or until ctx ends.
+func (s *syncer) waitFor(ctx context.Context, app rewards.AppID) error {
+	if !s.changes.seenBy(app, s.synced.Load()) {
+		return nil
+	}
+	return s.wait(ctx)
 }
 
 // sync syncs the log, or waits for the sync under way, which may have begun too early.

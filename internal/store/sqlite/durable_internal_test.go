@@ -37,11 +37,11 @@ func commitNothing() error { return nil }
 func TestASyncCountsWhatCameBefore(t *testing.T) {
 	t.Parallel()
 	s, log := newFakeLog()
-	check(t, s.commit(commitNothing))
+	check(t, s.commit(nil, commitNothing))
 	first, second := make(chan error, 1), make(chan error, 1)
 	go func() { first <- s.wait(t.Context()) }()
 	<-log.began
-	check(t, s.commit(commitNothing))
+	check(t, s.commit(nil, commitNothing))
 	log.end <- nil
 	check(t, <-first)
 	go func() { second <- s.wait(t.Context()) }()
@@ -51,16 +51,36 @@ func TestASyncCountsWhatCameBefore(t *testing.T) {
 	check(t, s.wait(t.Context())) // everything is on disk: no sync
 }
 
+// Whoever can see a commit waits for it, also while the COMMIT runs.
+func TestAChangeIsNotedBeforeItIsSeen(t *testing.T) {
+	t.Parallel()
+	s, _ := newFakeLog()
+	own, other := rewards.AppID{1}, rewards.AppID{2}
+	check(t, s.commit([]rewards.AppID{own}, func() error {
+		if !s.changes.seenBy(own, 0) || s.changes.seenBy(other, 0) {
+			t.Error("the app of a COMMIT under way does not wait, or another one does")
+		}
+		return nil
+	}))
+	s.synced.Store(1)
+	check(t, s.commit(nil, func() error {
+		if !s.changes.seenBy(other, 1) || len(s.changes.list) != 1 {
+			t.Errorf("changes of which all can see one: %v", s.changes.list)
+		}
+		return nil
+	}))
+}
+
 // A failed commit is not waited for, and after a failed sync none is trusted.
 func TestNoSyncIsTrustedAfterAFailure(t *testing.T) {
 	t.Parallel()
 	s, log := newFakeLog()
 	refused, fault := errors.New("the disk is full"), errors.New("the disk is broken")
-	if err := s.commit(func() error { return refused }); !errors.Is(err, refused) {
+	if err := s.commit(nil, func() error { return refused }); !errors.Is(err, refused) {
 		t.Errorf("a commit failed with %v, want %v", err, refused)
 	}
 	check(t, s.wait(t.Context()))
-	check(t, s.commit(commitNothing))
+	check(t, s.commit(nil, commitNothing))
 	waited := make(chan error, 1)
 	go func() { waited <- s.wait(t.Context()) }()
 	<-log.began
@@ -76,7 +96,7 @@ func TestNoSyncIsTrustedAfterAFailure(t *testing.T) {
 func TestAReaderLeavesASlowSync(t *testing.T) {
 	t.Parallel()
 	s, log := newFakeLog()
-	check(t, s.commit(commitNothing))
+	check(t, s.commit(nil, commitNothing))
 	ctx, leave := context.WithCancel(t.Context())
 	left := make(chan error, 1)
 	go func() { left <- s.wait(ctx) }()

@@ -54,6 +54,7 @@ type Engine struct {
 
 var (
 	_ store.SoleProcess = (*Engine)(nil)
+	_ store.EarlyReader = (*Engine)(nil)
 	_ store.Filed       = (*Engine)(nil)
 )
 
@@ -256,7 +257,13 @@ func olderVersion(version, than string) bool {
 
 // Read implements store.Engine. It waits for the sync of what it may have seen without its connection.
 func (e *Engine) Read(ctx context.Context, f func(context.Context, store.Tx) error) error {
-	return e.durably(ctx, e.read(ctx, f))
+	err := e.read(ctx, f)
+	return e.durably(err, e.sync.wait(ctx))
+}
+
+// ReadEarly implements store.EarlyReader.
+func (e *Engine) ReadEarly(ctx context.Context, f func(context.Context, store.Tx) error) error {
+	return classify(e.read(ctx, f))
 }
 
 func (e *Engine) read(ctx context.Context, f func(context.Context, store.Tx) error) error {
@@ -270,9 +277,9 @@ func (e *Engine) read(ctx context.Context, f func(context.Context, store.Tx) err
 	})
 }
 
-// durably waits until every commit in effect is durable, and classifies the error of a transaction.
-func (e *Engine) durably(ctx context.Context, err error) error {
-	if failed := e.sync.wait(ctx); failed != nil {
+// durably classifies the error of a transaction and that of the wait for the sync after it.
+func (e *Engine) durably(err, failed error) error {
+	if failed != nil {
 		if _, unsynced := errors.AsType[unsyncedError](failed); unsynced {
 			e.fail(failed)
 		}
@@ -290,7 +297,12 @@ func (e *Engine) fail(err error) {
 
 // Write implements store.Engine.
 func (e *Engine) Write(ctx context.Context, f func(context.Context, store.Tx) error) error {
-	return classify(e.write(ctx, f))
+	return classify(e.write(ctx, nil, f))
+}
+
+// WriteOf implements store.EarlyReader.
+func (e *Engine) WriteOf(ctx context.Context, apps []rewards.AppID, f func(context.Context, store.Tx) error) error {
+	return classify(e.write(ctx, apps, f))
 }
 
 // WriteForClients implements store.Engine. It is a Write: there is one writer.
@@ -313,10 +325,15 @@ func (e *Engine) CheckFiles() error {
 }
 
 // Durable implements store.Engine.
-func (e *Engine) Durable(ctx context.Context) error { return e.durably(ctx, nil) }
+func (e *Engine) Durable(ctx context.Context) error { return e.durably(nil, e.sync.wait(ctx)) }
 
-// write runs a transaction of the writer.
-func (e *Engine) write(ctx context.Context, f func(context.Context, store.Tx) error) error {
+// DurableOf implements store.EarlyReader.
+func (e *Engine) DurableOf(ctx context.Context, app rewards.AppID) error {
+	return e.durably(nil, e.sync.waitFor(ctx, app))
+}
+
+// write runs a transaction of the writer. Some apps can see what it changes; nil: all can.
+func (e *Engine) write(ctx context.Context, apps []rewards.AppID, f func(context.Context, store.Tx) error) error {
 	s, err := e.writer.take(ctx)
 	if err != nil {
 		return busy(err)
@@ -325,7 +342,7 @@ func (e *Engine) write(ctx context.Context, f func(context.Context, store.Tx) er
 	if e.dead.Load() {
 		return rewards.Unavailable("the service is stopping", nil)
 	}
-	commit := func() error { return e.sync.commit(s.commit) }
+	commit := func() error { return e.sync.commit(apps, s.commit) }
 	err = s.run(context.WithoutCancel(ctx), "BEGIN IMMEDIATE", commit, func(ctx context.Context, tx store.Tx) error {
 		if err := checkSchema(ctx, tx, e.schema); err != nil {
 			return err
