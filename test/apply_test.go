@@ -106,6 +106,24 @@ func TestApply(t *testing.T) {
 	})
 }
 
+// An endpoint whose secret no key of serve opens does not keep others from being made. With a file that opens none, new
+// endpoints would get nothing.
+func TestApplyBesideALockedEndpoint(t *testing.T) {
+	t.Parallel()
+	s := &service{t: t, folder: t.TempDir()}
+	key := func(letter string) string { return strings.Repeat(letter, 42) + "A=\n" }
+	apply := func(name, keys string) (string, error) {
+		return s.try("apply", s.file(name+".yaml", "apps: [{name: shop, webhooks: [{url: \"https://hooks.example.com/"+name+"\"}]}]"),
+			"--webhook-key-file", s.file("keys", keys))
+	}
+	for _, step := range []struct{ name, keys string }{{"one", key("B")}, {"two", key("C") + key("B")}, {"three", key("C")}} {
+		if out, err := apply(step.name, step.keys); err != nil {
+			t.Errorf("endpoint %s: %v\n%s", step.name, err, out)
+		}
+	}
+	fails(t, "exit status 2", "its keys open no secret that is stored")(apply("four", key("D")))
+}
+
 // wantApplied checks what appliedFile made, and uses the key.
 func (s *service) wantApplied(secrets string) {
 	s.t.Helper()

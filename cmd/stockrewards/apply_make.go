@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 
 	"stockrewards/internal/config"
 	"stockrewards/internal/rewards"
@@ -70,10 +71,12 @@ func (m *maker) openKeyring(ctx context.Context, d databaseFlag, path string) er
 		return err
 	}
 	stored, err := m.store.AllWebhookEndpoints(ctx)
-	for _, e := range stored {
-		if _, wrong := m.keyring.Open(e.AppID, e.Secret); wrong != nil {
-			return usageErrorf("--webhook-key-file: must be the file of serve: %w (%s)", wrong, e.ID)
-		}
+	opens := func(e rewards.WebhookEndpoint) bool {
+		_, err := m.keyring.Open(e.AppID, e.Secret)
+		return err == nil
+	}
+	if err == nil && len(stored) > 0 && !slices.ContainsFunc(stored, opens) {
+		return usageErrorf("--webhook-key-file: must be the file of serve: its keys open no secret that is stored")
 	}
 	return err
 }

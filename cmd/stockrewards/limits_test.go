@@ -1,6 +1,10 @@
 package main
 
-import "testing"
+import (
+	"slices"
+	"testing"
+	"time"
+)
 
 // Two limits that contradict each other are refused when both are given. A default contradicts nothing.
 func TestContradictingLimits(t *testing.T) {
@@ -46,6 +50,20 @@ func TestLongestDuration(t *testing.T) {
 	} {
 		if _, err := parseDuration(text); errorText(err) != want {
 			t.Errorf("%q: %v, want %q", text, err, want)
+		}
+	}
+}
+
+// The pauses of webhooks are durations like all others.
+func TestPauses(t *testing.T) {
+	t.Parallel()
+	got, err := pauses("--webhook-retries", []string{"5s", " 1d", "7d"})
+	if want := []time.Duration{5 * time.Second, 24 * time.Hour, 7 * 24 * time.Hour}; err != nil || !slices.Equal(got, want) {
+		t.Errorf("%v, %v", got, err)
+	}
+	for _, refused := range []string{"0s", "169h", "5", ""} {
+		if list, err := pauses("--webhook-retries", []string{refused}); err == nil {
+			t.Errorf("%q is %v", refused, list)
 		}
 	}
 }

@@ -32,9 +32,9 @@ func (w webhookFlags) webhooks() (s server.Webhooks, err error) {
 func pauses(flag string, texts []string) (list []time.Duration, err error) {
 	for _, text := range texts {
 		const longest = 7 * 24 * time.Hour
-		pause, err := time.ParseDuration(strings.TrimSpace(text))
+		pause, err := parseDuration(strings.TrimSpace(text))
 		if err != nil || pause <= 0 || pause > longest {
-			return nil, usageErrorf("%s %q: must be times from 1ns to 168h, such as 5s,5m,2h", flag, text)
+			return nil, usageErrorf("%s %q: must be times from 1ns to 7d, such as 5s,5m,2h", flag, text)
 		}
 		list = append(list, pause)
 	}

@@ -73,6 +73,7 @@ func (s *server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	w.Header()["X-Request-Id"] = []string{id}
 	ctx := timed{r.Context(), started.Add(maxTime)}
 	from := caller{address: s.Proxy.address(r)}
+	defer from.ticket.Leave() // also after a panic of a stream
 	body := awaitBody(r)
 	rt, parameter := s.find(r.URL)
 	answer, err := s.answer(ctx, rt, call{Request: r, id: id, parameter: parameter}, &from)

@@ -69,21 +69,27 @@ func (f *follower) stream(w http.ResponseWriter, page rewards.EventPage) {
 	}
 }
 
-// next returns the next page of a stream: at once when there is more, otherwise when there may be new events. After
+// next returns the next page of a stream: at once when there is more, otherwise when there are new events. After
 // commentEvery without any it is empty.
 func (f *follower) next(ctx context.Context, more bool) (page rewards.EventPage, err error) {
-	if more {
-		err = f.checkKey(ctx)
-	} else {
-		more, err = f.news(ctx, time.Now().Add(commentEvery))
+	for until := time.Now().Add(commentEvery); ; more = false {
+		if more {
+			err = f.checkKey(ctx)
+		} else {
+			more, err = f.news(ctx, until)
+		}
+		if err != nil || !more {
+			return page, err
+		}
+		if err := f.call.ticket.Resume(ctx); err != nil {
+			return page, err
+		}
+		page, err = f.read(ctx, streamPage)
+		if err != nil || len(page.Events) > 0 || page.More || !time.Now().Before(until) {
+			return page, err
+		}
+		f.call.ticket.Rest() // the new events were of other apps, or of other types
 	}
-	if err != nil || !more {
-		return page, err
-	}
-	if err := f.call.ticket.Resume(ctx); err != nil {
-		return page, err
-	}
-	return f.read(ctx, streamPage)
 }
 
 // typeStream is the media type of server-sent events, never modified.

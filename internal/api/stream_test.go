@@ -8,6 +8,7 @@ import (
 	"net"
 	"net/http"
 	"strings"
+	"sync/atomic"
 	"syscall"
 	"testing"
 	"testing/synctest"
@@ -16,6 +17,7 @@ import (
 	"stockrewards/internal/admission"
 	"stockrewards/internal/api"
 	"stockrewards/internal/rewards"
+	"stockrewards/internal/store"
 )
 
 // eventStream reads server-sent events.
@@ -185,6 +187,47 @@ func TestStreamsAreBounded(t *testing.T) {
 	}
 }
 
+// brokenFeed is a store that panics when the second page of a stream is read.
+type brokenFeed struct {
+	*store.Operator
+	pages *atomic.Int64
+}
+
+func (s brokenFeed) EventsAfter(
+	ctx context.Context, app rewards.AppID, after int64, types rewards.EventTypes, limit int,
+) (page rewards.EventPage, err error) {
+	if s.pages.Add(1)%2 == 0 {
+		panic("a defect")
+	}
+	page, err = s.Operator.EventsAfter(ctx, app, after, types, limit)
+	page.More = true
+	return page, err
+}
+
+// A defect ends a stream, and leaves none of the app's places taken.
+func TestABrokenStreamLeavesItsPlace(t *testing.T) {
+	t.Parallel()
+	w, c := newWorldWithApp(t)
+	gate := admission.New()
+	server := start(api.Options{
+		Service:   rewards.NewService(brokenFeed{w.store, new(atomic.Int64)}, w.intake, w.prices, w.clock.now),
+		CursorKey: w.cursorKey, Log: slog.New(slog.NewJSONHandler(w.log, nil)), RequestLog: w.log, Gate: gate,
+	})
+	c.base = server.URL
+	for n := range 9 {
+		s := c.stream(t, "/v1/events/stream", "")
+		if s.status != http.StatusOK || s.next() != nil {
+			t.Errorf("stream %d: status %d", n, s.status)
+		}
+		s.close()
+	}
+	c.get(t, "/v1/rewards").wantStatus(t, http.StatusOK)
+	server.Close() // waits for the connections
+	if n := gate.Followers(); n > 0 {
+		t.Errorf("%d followers are left", n)
+	}
+}
+
 // A client that does not read is cut off, and finds the events in the log later.
 func TestASlowReaderIsCutOff(t *testing.T) {
 	t.Parallel()
@@ -211,11 +254,14 @@ func TestASlowReaderIsCutOff(t *testing.T) {
 	}
 }
 
-// A request may wait for 20 seconds, longer than it may take to arrive. A stream has no end, and a comment
-// every 15 seconds. Both notice that the client has gone.
+// A request may wait for 20 seconds, longer than it may take to arrive. A stream has no end, and a comment after
+// 15 seconds without an event, whatever other apps do. Both notice that the client has gone.
 func TestFollowersOutliveTheLimitsOfRequests(t *testing.T) {
 	t.Parallel()
 	w, c := newWorldWithApp(t)
+	busy := w.newApp(t)
+	const comments = 20
+	theirs := busy.giveMany(t, busy.newUser(t), comments, `{}`)
 	synctest.Test(t, func(t *testing.T) {
 		gate := admission.New()
 		o := api.Options{
@@ -245,7 +291,9 @@ func TestFollowersOutliveTheLimitsOfRequests(t *testing.T) {
 		}
 		got := ask("/v1/events/stream")
 		began, lines := time.Now(), bufio.NewScanner(got.Body)
-		for n := range 20 {
+		for n := range comments {
+			_, _, err := w.store.ReverseReward(t.Context(), parseID[rewards.Reward](t, theirs[n]), 0, "of a test")
+			check(t, err)
 			for lines.Scan() && lines.Text() != ":" {
 			}
 			want := time.Duration(n) * 15 * time.Second

@@ -36,10 +36,13 @@ func Read(text []byte, addresses rewards.WebhookAddresses) (f File, err error) {
 
 // once makes an issue of a name that an earlier item has; first has the lines of names.
 func (r *reader) once(first map[string]int, name string, at place) {
-	if line, taken := first[name]; taken && name != "" {
+	line, taken := first[name]
+	switch {
+	case !taken:
+		first[name] = at.line
+	case name != "": // an empty one is an issue already
 		r.issues.add(at, "%q appears twice; first in line %d", name, line)
 	}
-	first[name] = at.line
 }
 
 func (r *reader) app(n *yaml.Node, path string, addresses rewards.WebhookAddresses) App {
@@ -70,11 +73,15 @@ func (r *reader) app(n *yaml.Node, path string, addresses rewards.WebhookAddress
 func (r *reader) limits(n *yaml.Node, path string) Limits {
 	o := r.object(n, path, "requestsPerSecond", "concurrent")
 	l := Limits{RequestsPerSecond: o.whole("requestsPerSecond"), Concurrent: o.whole("concurrent")}
-	for name, given := range map[string]Limits{
-		"requestsPerSecond": {RequestsPerSecond: l.RequestsPerSecond}, "concurrent": {Concurrent: l.Concurrent},
+	for _, one := range []struct {
+		name  string
+		given Limits
+	}{
+		{"requestsPerSecond", Limits{RequestsPerSecond: l.RequestsPerSecond}},
+		{"concurrent", Limits{Concurrent: l.Concurrent}},
 	} {
-		if err := given.Over(rewards.Limits{}).Check(); err != nil {
-			o.issue(name, "%s", err)
+		if err := one.given.Over(rewards.Limits{}).Check(); err != nil {
+			o.issue(one.name, "%s", err)
 		}
 	}
 	return l

@@ -112,15 +112,16 @@ type Service struct {
 	webhooks Webhooks
 
 	keys    sync.Map // KeyHash -> *cachedKey
-	account cached[Mode]
-	catalog cached[catalog]
-	newest  cached[int64]
+	account *cached[Mode]
+	catalog *cached[catalog]
+	newest  *cached[int64]
 }
 
 // NewService returns a Service.
 func NewService(store Store, recorder Recorder, prices Prices, now func() time.Time) *Service {
 	return &Service{
-		store: store, recorder: recorder, prices: prices, now: now, newest: cached[int64]{keep: newestFor},
+		store: store, recorder: recorder, prices: prices, now: now,
+		account: newCached[Mode](cacheFor), catalog: newCached[catalog](cacheFor), newest: newCached[int64](newestFor),
 		webhooks: Webhooks{Nudge: func() {}},
 	}
 }

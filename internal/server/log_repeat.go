@@ -37,7 +37,7 @@ func withoutRepeats(next slog.Handler) slog.Handler {
 	return repeats{next, &repeatedLines{seen: make(map[string]repeatedLine)}}
 }
 
-// Handle implements slog.Handler. Failures are equal when everything but their error and their request's id is.
+// Handle implements slog.Handler. Failures are equal when failureOf says so.
 func (h repeats) Handle(ctx context.Context, r slog.Record) error {
 	key, failure := failureOf(r)
 	if !failure {
@@ -64,8 +64,8 @@ func (h repeats) WithGroup(name string) slog.Handler {
 	return repeats{h.Handler.WithGroup(name), h.lines}
 }
 
-// failureOf returns what makes a record equal to others: its level, message and strings. The id of a request, which is
-// another one each time, is left out. It also reports whether the record has an error.
+// failureOf returns what makes a record equal to others: its level, message, status and strings. The id of a request,
+// which is another one each time, is left out. It also reports whether the record has an error.
 func failureOf(r slog.Record) (key string, failure bool) {
 	if r.Level < slog.LevelWarn {
 		return "", false
@@ -77,7 +77,7 @@ func failureOf(r slog.Record) (key string, failure bool) {
 		case a.Key == "error":
 			failure = true
 		case a.Key == "request_id":
-		case a.Value.Kind() == slog.KindString:
+		case a.Value.Kind() == slog.KindString, a.Key == "status":
 			b.WriteString("\x00" + a.Key + "\x00" + a.Value.String())
 		}
 		return true

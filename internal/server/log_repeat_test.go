@@ -36,13 +36,16 @@ func TestRepeatedFailures(t *testing.T) {
 				log.Warn("request failed", slog.String("request_id", strconv.Itoa(n)), slog.String("app", app), slog.Any("error", full))
 			}
 		}
+		for _, status := range []int{503, 503, 503, 503, 500} {
+			log.Error("request failed", slog.String("app", "defect"), slog.Int("status", status), slog.Any("error", full))
+		}
 		for range 9 {
 			log.Warn("alarm", slog.String("name", "price_in_doubt:AAPL"))
 			log.Info("step", slog.Any("error", full))
 		}
 		for text, want := range map[string]int{
 			`"what":"prices"`: 9, `"omitted":97`: 2, `"what":"one"`: 1, `"what":"two"`: 1, `"msg":"alarm"`: 9, `"msg":"step"`: 9,
-			`"app":"flood"`: 6, `"app":"other"`: 2,
+			`"app":"flood"`: 6, `"app":"other"`: 2, `"status":503`: 3, `"status":500`: 1,
 		} {
 			if got := strings.Count(out.String(), text); got != want {
 				t.Errorf("%d lines with %s, want %d", got, text, want)
