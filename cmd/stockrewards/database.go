@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"unicode"
 	"time"
 
 	"stockrewards/internal/server"
@@ -90,6 +91,8 @@ func sqlitePath(flag, database, must string) (string, error) {
 	switch {
 	case !found || path == "":
 		return refuse("must be " + must)
+	case strings.ContainsFunc(path, unicode.IsControl):
+		return refuse("must have no control character; a settings file with the line ends of Windows (CR LF) adds one")
 	case strings.HasPrefix(path, "~"):
 		return refuse("the shell did not replace ~: write $HOME (or sqlite:./~ when the name begins with it)")
 	case strings.HasPrefix(path, "//") && !strings.HasPrefix(path, "///"):

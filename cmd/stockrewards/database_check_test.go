@@ -96,7 +96,7 @@ func TestMistakenPathsAreRefused(t *testing.T) {
 		"sqlite:": "must be sqlite:PATH", "rewards.db": "must be sqlite:PATH",
 		"sqlite::memory:": "in memory", "sqlite:./:memory:": "in memory",
 		"sqlite:~/rewards.db": "the shell did not replace ~", "sqlite:~": "the shell did not replace ~",
-		"sqlite://rewards.db": "must be sqlite:PATH, without //",
+		"sqlite://rewards.db": "must be sqlite:PATH, without //", "sqlite:rewards.db\r": `rewards.db\r": must have no control character`,
 	} {
 		_, err := databaseFlag{Database: database}.database()
 		if (err == nil) != (want == "") || !strings.Contains(errorText(err), want) {

@@ -38,8 +38,8 @@ type Portfolio struct {
 
 // Value values holdings of assets that have symbols. A holding's value is its quantity times its
 // price, rounded to the millionth of a dollar; the portfolio's value is their sum. It fails
-// with CodeUpstream when a holding has no usable price: a portfolio never leaves a holding
-// out.
+// with CodeUpstream when a holding has no usable price, or one that makes a sum too large: a portfolio never leaves a
+// holding out.
 func Value(holdings []Holding, symbols map[AssetID]string, prices Prices) (p Portfolio, err error) {
 	p.Holdings = make([]ValuedHolding, 0, len(holdings))
 	for _, h := range holdings {
@@ -54,7 +54,7 @@ func Value(holdings []Holding, symbols map[AssetID]string, prices Prices) (p Por
 			return Portfolio{}, err
 		}
 		if p.Value, err = money.AddUSD(p.Value, h.Value); err != nil {
-			return Portfolio{}, err
+			return Portfolio{}, h.worthTooMuch(err)
 		}
 		if p.CostBasis, err = money.AddUSD(p.CostBasis, h.CostBasis); err != nil {
 			return Portfolio{}, err
@@ -72,10 +72,16 @@ func (h *ValuedHolding) value(prices Prices) (err error) {
 		return &Error{Code: CodeUpstream, Message: message, Details: AssetDetails{h.Symbol}}
 	}
 	if h.Value, err = money.Value(h.Quantity, h.Price, money.HalfAway); err != nil {
-		return err
+		return h.worthTooMuch(err)
 	}
 	h.Change, err = change(h.Value, h.CostBasis)
 	return err
+}
+
+// worthTooMuch is the error of a price that makes a value or a sum larger than money.USD can be.
+func (h *ValuedHolding) worthTooMuch(err error) error {
+	message := fmt.Sprintf("the market price of %s makes the portfolio worth more than can be shown", h.Symbol)
+	return &Error{Code: CodeUpstream, Message: message, Details: AssetDetails{h.Symbol}, Err: err}
 }
 
 func change(value, cost money.USD) (string, error) {

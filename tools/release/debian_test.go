@@ -73,6 +73,11 @@ func TestDebianPurge(t *testing.T) {
 	if left(filepath.Dir(secrets)) || !left(database) {
 		t.Errorf("after purging: %t that the secrets are left, %t that the database is", left(secrets), left(database))
 	}
+	check(t, os.Remove(database))
+	output(t, "sh", root+"/moved", "purge")
+	if left(filepath.Dir(database)) {
+		t.Error("after purging an empty folder is left")
+	}
 }
 
 // Debian's own checks find nothing.
