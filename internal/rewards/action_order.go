@@ -42,10 +42,10 @@ func (a Action) orderMatters(b Action) bool {
 }
 
 // DependsOn reports whether what one of a and b does depends on whether the broker did the other one before.
-// It does not for the action of a doubted position, which says what another action does.
+// The action of a doubted position says what another action does, so it depends on none, except after an undo.
 func (a Action) DependsOn(b Action) bool {
-	doubts := a.DoubtsPosition() || b.DoubtsPosition()
-	return !doubts && (a.CountsSharesOf(b) || b.CountsSharesOf(a))
+	doubts := func(c Action) bool { return c.DoubtsPosition() && !c.DoubtsUndo() }
+	return !doubts(a) && !doubts(b) && (a.CountsSharesOf(b) || b.CountsSharesOf(a))
 }
 
 // CountsSharesOf reports whether what a does depends on whether the broker did b before: b changes the shares in which
