@@ -1,6 +1,7 @@
 package fulfillment_test
 
 import (
+	"math/rand/v2"
 	"net/http"
 	"testing"
 	"time"
@@ -138,6 +139,54 @@ func TestTheBrokerBooksTwoActionsOneAfterTheOther(t *testing.T) {
 		w.run(time.Minute)
 		w.wantBalance()
 		w.wantAlarm("corporate_action:", false)
+	})
+}
+
+// The broker withdraws a spin-off after it was due, and does it all the same before a split of that day. The split is held
+// beside it: it follows when an operator applies the spin-off, which counts the shares before the split.
+func TestASplitBesideAWithdrawnSpinOff(t *testing.T) {
+	t.Parallel()
+	inWorld(t, func(w *world) {
+		for _, symbol := range []string{"AAPL", "KO"} {
+			w.wantAfter(5*time.Second, w.give(symbol, 3000*usd), rewards.Executed)
+		}
+		given, had := w.holding(w.user, "AAPL").Quantity, w.holding(w.user, "KO").Quantity
+		ids := [2]string{
+			w.control(http.MethodPost, "corporate-actions", `{"type":"spin_off","source_symbol":"AAPL","source_rate":1,"new_symbol":"KO","new_rate":1,"ex_date":"2000-01-06"}`),
+			w.control(http.MethodPost, "corporate-actions", `{"type":"reverse_split","symbol":"AAPL","old_rate":10,"new_rate":1,"ex_date":"2000-01-06"}`),
+		}
+		w.jump(1, 1)
+		w.faulty(ofActions, replacing(`"spin_offs":\[[^\]]*\]`, `"spin_offs":[]`))
+		w.run(time.Minute)
+		w.jump(14, 31)
+		w.wantHeld(ids[0], "withdrawn by the broker")
+		w.wantHeld(ids[1], "before the action "+ids[0])
+		w.approve(ids[0])
+		w.run(30 * time.Second)
+		w.wantSwept(ids[:], "KO", had+given)
+		w.wantAlarm("", false)
+	})
+}
+
+// The order of two actions is not clear, but a third one is known to come after one of them. It waits for that one, and
+// follows by itself.
+func TestAThirdActionFollows(t *testing.T) {
+	t.Parallel()
+	const ko, xyz = 1, 2
+	inDay(t, "auto", func(w *world) {
+		deeds := []deed{
+			{kind: "forward_split", source: ko, old: 2, new: 5},
+			{kind: "stock_merger", source: ko, target: xyz, old: 2, new: 1},
+			{kind: "reverse_split", source: xyz, old: 10, new: 1},
+		}
+		r := rand.New(rand.NewPCG(1, 1))
+		d := newDay(w, dayCase{"auto", true, len(deeds)}, r, [][]int64{{377, 518, 235}}, deeds)
+		d.begin()
+		if a := d.action(deeds[2].id); a.WaitsFor != d.action(deeds[1].id).Undecides() {
+			t.Errorf("%s waits for %q: %s", a, a.WaitsFor, a.Note)
+		}
+		d.resolve()
+		d.verify()
 	})
 }
 

@@ -108,6 +108,7 @@ func TestActionsOfDays(t *testing.T) {
 		"two mergers and a dividend":         {"auto", [3]int64{712, 300, 561}, []deed{merger(aapl, xyz, 2, 1), dividend(xyz, 22), merger(xyz, ko, 1, 1)}},
 		"a spin-off, merger and dividend":    {"restart", [3]int64{5801, 5375, 2241}, []deed{spinOff(ko, aapl, 9), merger(aapl, xyz, 2, 1), dividend(xyz, 21)}},
 		"no position has the new symbol":     {"outage", [3]int64{656, 593, 323}, []deed{merger(xyz, ko, 4, 3), reverse(ko, 3), renaming(ko, 5)}},
+		"a new symbol of nothing":            {"auto", [3]int64{410, 261, 134}, []deed{spinOff(ko, aapl, 11), {kind: "name_change", source: aapl, old: 1, new: 1}, reverse(aapl, 3)}},
 		"a merger after two held ones":       {"auto", [3]int64{698, 299, 723}, []deed{split(aapl, 1, 5), spinOff(aapl, xyz, 4), merger(xyz, aapl, 3, 1)}},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -140,6 +141,11 @@ func TestClearActionsOfDays(t *testing.T) {
 		"fractions of a merger in cash": {true, [3]int64{667, 320, 492}, []deed{
 			{kind: "forward_split", source: xyz, old: 1, new: 2},
 			{kind: "stock_merger", source: aapl, target: xyz, old: 1, new: 2},
+		}},
+		"a merger beside a doubted position": {true, [3]int64{4738, 4942, 2852}, []deed{
+			{kind: "reverse_split", source: ko, old: 3, new: 1},
+			{kind: "spin_off", source: aapl, target: xyz, old: 2, new: 1},
+			{kind: "stock_merger", source: xyz, target: ko, old: 4, new: 3},
 		}},
 		"a spin-off, then a new symbol": {false, [3]int64{3000, 1300, 300}, []deed{
 			{kind: "spin_off", source: aapl, target: ko, old: 5, new: 1},

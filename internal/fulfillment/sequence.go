@@ -48,7 +48,7 @@ func (w *Worker) plainSequence(
 		return rewards.SequenceSecond, true
 	case gone, !a.ApprovedAt.IsZero():
 		return rewards.SequenceUnknown, true
-	case a.Unordered() && b.Unordered(): // the positions may show their order meanwhile
+	case b.Unordered(): // the positions may show their order meanwhile
 	case counts && judgment == rewards.JudgeApply && b.Undecided(clock.Now):
 		return rewards.SequenceEither, true
 	}
@@ -66,18 +66,7 @@ func (w *Worker) shownSequence(
 	if err != nil {
 		return rewards.SequenceUnknown, err
 	}
-	sequence := w.sequence(a, b, p, other, judgment)
-	if sequence == rewards.SequenceUnknown && a.DependsOn(b) && w.doubtsOrder(a, judgment) {
-		sequence = rewards.SequenceEither
-	}
-	return sequence, nil
-}
-
-// doubtsOrder reports whether two orders of the action and another one fitted before. What was applied since may hide
-// that.
-func (w *Worker) doubtsOrder(a rewards.Action, now rewards.Judgment) bool {
-	before := w.actions.positions.found[a.ID].judgment
-	return now == rewards.JudgeApply && (a.Unordered() || before == rewards.JudgeHold)
+	return w.sequence(a, b, p, other, judgment), nil
 }
 
 // sequence returns whether the broker did a before b, another due action of the day.

@@ -42,7 +42,11 @@ func (a Action) orderMatters(b Action) bool {
 }
 
 // DependsOn reports whether what one of a and b does depends on whether the broker did the other one before.
-func (a Action) DependsOn(b Action) bool { return a.CountsSharesOf(b) || b.CountsSharesOf(a) }
+// The action of a doubted position says what another action does, so it depends on none, except after an undo.
+func (a Action) DependsOn(b Action) bool {
+	doubts := func(c Action) bool { return c.DoubtsPosition() && !c.DoubtsUndo() }
+	return !doubts(a) && !doubts(b) && (a.CountsSharesOf(b) || b.CountsSharesOf(a))
+}
 
 // CountsSharesOf reports whether what a does depends on whether the broker did b before: b changes the shares in which
 // a counts what it gives, or gives shares of the stock of a, which a converts or counts.
