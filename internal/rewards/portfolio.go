@@ -71,14 +71,17 @@ func (h *ValuedHolding) value(prices Prices) (err error) {
 		message := fmt.Sprintf("no usable market price for %s now", h.Symbol)
 		return &Error{Code: CodeUpstream, Message: message, Details: AssetDetails{h.Symbol}}
 	}
-	if h.Value, err = money.Value(h.Quantity, h.Price, money.HalfAway); err != nil {
+	h.Value, err = money.Value(h.Quantity, h.Price, money.HalfAway)
+	if err == nil {
+		h.Change, err = change(h.Value, h.CostBasis)
+	}
+	if err != nil {
 		return h.worthTooMuch(err)
 	}
-	h.Change, err = change(h.Value, h.CostBasis)
-	return err
+	return nil
 }
 
-// worthTooMuch is the error of a price that makes a value or a sum larger than money.USD can be.
+// worthTooMuch is the error of a price that makes a value, a sum or a change too large for its type.
 func (h *ValuedHolding) worthTooMuch(err error) error {
 	message := fmt.Sprintf("the market price of %s makes the portfolio worth more than can be shown", h.Symbol)
 	return &Error{Code: CodeUpstream, Message: message, Details: AssetDetails{h.Symbol}, Err: err}

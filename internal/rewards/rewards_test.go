@@ -247,11 +247,15 @@ func TestValueAddsUp(t *testing.T) {
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("portfolio (-want +got):\n%s", diff)
 	}
-	large := []rewards.Holding{{AssetID: 1, Quantity: 7e18, CostBasis: 1}, {AssetID: 2, Quantity: 7e18, CostBasis: 1}}
-	for price, of := range map[money.Price]int{2e15: 1, 1e12: 2} { // of one holding the value is too large, of two their sum
-		_, err := rewards.Value(large[:of], symbols, prices{1: price, 2: price})
-		if rewards.CodeOf(err) != rewards.CodeUpstream {
-			t.Errorf("at %s: %v, want that the value is too large", price, err)
+	large := rewards.Holding{AssetID: 1, Quantity: 7e18, CostBasis: 1e12}
+	cheap := rewards.Holding{AssetID: 1, Quantity: 7e18, CostBasis: 1}
+	for what, list := range map[string][]rewards.Holding{"value": {large}, "sum": {large, large}, "change": {cheap}} {
+		price := money.Price(1e12)
+		if what == "value" {
+			price = 2e15
+		}
+		if _, err := rewards.Value(list, symbols, prices{1: price}); rewards.CodeOf(err) != rewards.CodeUpstream {
+			t.Errorf("a %s that is too large: %v", what, err)
 		}
 	}
 	delete(usable, 1)
