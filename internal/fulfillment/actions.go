@@ -81,6 +81,11 @@ func (a *actionWatch) announced(id rewards.AssetID) bool {
 // suspects reports whether the position of a stock looks like a split that is not confirmed yet.
 func (a *actionWatch) suspects(id rewards.AssetID) bool { return a.positions.suspects[id] > 0 }
 
+// stops reports whether a stock is not ordered because of what is being found out, or done, about an action.
+func (a *actionWatch) stops(id rewards.AssetID) bool {
+	return a.suspects(id) || a.sweeps(id) || a.positions.paused[id]
+}
+
 // pause is how long to wait for the next page.
 func (a *actionWatch) pause(now time.Time) time.Duration {
 	wait := a.reading.pages.wait(now)
@@ -242,7 +247,7 @@ func (w *Worker) beginHolds(ctx context.Context, clock rewards.MarketClock) erro
 // holds reports whether an asset is not ordered now because of a corporate action, or because
 // the announcements were not read.
 func (w *Worker) holds(ctx context.Context, id rewards.AssetID, clock rewards.MarketClock) (bool, error) {
-	if !w.actions.current(clock.Now) || w.actions.suspects(id) || w.actions.sweeps(id) {
+	if !w.actions.current(clock.Now) || w.actions.stops(id) {
 		return true, nil
 	}
 	hold, err := w.store.AssetHold(ctx, id)

@@ -118,12 +118,14 @@ func (w *Worker) decide(
 	switch judgment {
 	case rewards.JudgeApply:
 		if p.standing.Vanished() && a.ApprovedAt.IsZero() && !again {
+			w.pauseTarget(a, p)
 			return nil
 		}
 		return w.apply(ctx, a, p, o)
 	case rewards.JudgeHold:
 		return w.changeAction(ctx, a, o.Hold(a, note))
 	case rewards.JudgeAwait:
+		w.pauseTarget(a, p)
 		return w.changeAction(ctx, a, o.Await(a, note, "the order "+note+" must end first"))
 	case rewards.JudgeDiffer:
 		if !again {
@@ -132,6 +134,13 @@ func (w *Worker) decide(
 		return w.changeAction(ctx, a, o.Hold(a, note))
 	default:
 		return w.changeAction(ctx, a, o.Resume(a))
+	}
+}
+
+// pauseTarget keeps the stock that an action gives from being ordered until the next comparison.
+func (w *Worker) pauseTarget(a rewards.Action, p prepared) {
+	if a.PausesTarget(p.standing) {
+		w.actions.positions.paused[p.target.ID] = true
 	}
 }
 

@@ -150,7 +150,7 @@ func (w *Worker) stockStopped(p rewards.Pool, clock rewards.MarketClock) bool {
 		cause = rewards.CauseQuarantine
 	case w.awaitsPrice(id):
 		cause, expected = rewards.CauseQuarantine, w.decidedBy(id, clock)
-	case p.Asset.Hold.InForce(clock.FilledUntil()), w.actions.suspects(id), w.actions.sweeps(id):
+	case p.Asset.Hold.InForce(clock.FilledUntil()), w.actions.stops(id):
 		cause = rewards.CauseAction
 	default:
 		return false

@@ -28,8 +28,9 @@ type positionWatch struct {
 	change   time.Time // the market's next change at the last one: a change makes the next one due
 	since    time.Time // ours, since when reading them fails
 	trouble  string
-	suspects map[rewards.AssetID]int // comparisons in a row
-	found    map[string]finding      // by action, what the last comparison found
+	suspects map[rewards.AssetID]int  // comparisons in a row
+	found    map[string]finding       // by action, what the last comparison found
+	paused   map[rewards.AssetID]bool // given by actions that wait for an order of the stock to end
 }
 
 // finding is what comparisons in a row found about an action.
@@ -58,7 +59,7 @@ func (w *Worker) comparePositions(ctx context.Context, live []rewards.Order, clo
 	if wait > 0 && wait <= every && p.change.Equal(clock.NextChange()) {
 		return nil
 	}
-	p.next, p.change = now.Add(every), clock.NextChange()
+	p.next, p.change, p.paused = now.Add(every), clock.NextChange(), make(map[rewards.AssetID]bool)
 	if w.conflicts > 0 { // orders are missing in our books, and nothing is ordered anyway
 		p.next, p.suspects = now.Add(positionsSoon), nil
 		return w.judgeBesideConflicts(ctx, live, clock)

@@ -110,6 +110,14 @@ func (a Action) Judge(c Conversion, s Standing) (Judgment, string) {
 	return JudgeDiffer, a.differs(s, source, target)
 }
 
+// PausesTarget reports whether the stock that an action gives is not ordered for a while, so that the orders under way
+// end and the action can be applied. Of a popular stock one may always be under way. Nothing is paused before the broker
+// acts or an operator decides. Only the target's position shows a spin-off, and an order changes that, too.
+func (a Action) PausesTarget(s Standing) bool {
+	acts := s.Source.changed() || a.Type == ActionSpinOff && s.Target.changed()
+	return a.Due(s.Now) && (acts || !a.ApprovedAt.IsZero())
+}
+
 // Vanished reports whether the broker has no share of the stock any more.
 func (s Standing) Vanished() bool { return s.Source.vanished() }
 

@@ -261,3 +261,34 @@ func TestBegin(t *testing.T) {
 		}
 	}
 }
+
+// The stock that a merger gives is paused once the broker has taken its own away, or an operator has decided; a spin-off
+// shows only in the stock that it gives.
+func TestWhatAnActionPauses(t *testing.T) {
+	t.Parallel()
+	before, gone, bought := stake(t, "10", "10"), stake(t, "10", "0"), stake(t, "3", "4")
+	for _, c := range []struct {
+		kind     rewards.ActionType
+		source   rewards.Stake
+		approved bool
+		late     time.Duration
+		want     bool
+	}{
+		{rewards.ActionStockMerger, before, false, time.Hour, false},
+		{rewards.ActionStockMerger, gone, false, time.Hour, true},
+		{rewards.ActionStockMerger, before, true, time.Hour, true},
+		{rewards.ActionSpinOff, before, false, time.Hour, true},
+		{rewards.ActionStockMerger, gone, true, -time.Hour, false},
+	} {
+		early, _ := stages(t)
+		a := early
+		a.Type = c.kind
+		if c.approved {
+			a.ApprovedAt = a.Boundary
+		}
+		s := rewards.Standing{Now: a.Boundary.Add(c.late), Source: c.source, Target: bought}
+		if got := a.PausesTarget(s); got != c.want {
+			t.Errorf("%s, %v, approved: %t, %s: %t", c.kind, c.source, c.approved, c.late, got)
+		}
+	}
+}
