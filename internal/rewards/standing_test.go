@@ -280,8 +280,7 @@ func TestWhatAnActionPauses(t *testing.T) {
 		{rewards.ActionSpinOff, before, false, time.Hour, true},
 		{rewards.ActionStockMerger, gone, true, -time.Hour, false},
 	} {
-		early, _ := stages(t)
-		a := early
+		a := rewards.Action{State: rewards.ActionAnnounced, Boundary: moment(t, "2026-12-02T20:00:00-05:00")}
 		a.Type = c.kind
 		if c.approved {
 			a.ApprovedAt = a.Boundary
