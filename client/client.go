@@ -8,7 +8,7 @@
 //		UserID: user.ID, IdempotencyKey: "welcome-42", AmountUSD: client.MustDecimal("5.25"), AssetSymbol: "AAPL",
 //	})
 //
-// Every failed call returns an *Error, unless no answer came. Methods are safe for concurrent
+// An answer that is an error is an *Error; other failures are plain errors. Methods are safe for concurrent
 // use. Start with Client; send.go has the retries.
 package client
 

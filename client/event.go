@@ -66,7 +66,7 @@ func EventPage[T any](ctx context.Context, c *Client, path string) (events []T, 
 	if err != nil {
 		return nil, "", err
 	}
-	next, err = c.nextPage(path, o.header)
+	next, err = nextPage(path, o.header)
 	if err == nil && next == "" {
 		err = errors.New("the feed's answer has no Link to the next page: something in between may remove it")
 	}

@@ -49,14 +49,14 @@ func getPage[T any](ctx context.Context, c *Client, path string) (items []T, nex
 	}
 	for _, items = range page { // it has one member
 	}
-	next, err = c.nextPage(path, o.header)
+	next, err = nextPage(path, o.header)
 	return items, next, err
 }
 
 var nextLink = regexp.MustCompile(`<([^>]*)>[^<]*;\s*rel="?next"?`)
 
 // nextPage returns the path of the next page; "" on the last. The key never goes elsewhere.
-func (c *Client) nextPage(current string, header http.Header) (string, error) {
+func nextPage(current string, header http.Header) (string, error) {
 	found := nextLink.FindStringSubmatch(strings.Join(header.Values("Link"), ","))
 	if found == nil {
 		return "", nil

@@ -105,7 +105,7 @@ func (m *maker) change(ctx context.Context, c config.Change) (made secret, err e
 		case c.Enable:
 			_, err = m.as("webhook enable").EnableWebhook(ctx, c.Endpoint.ID)
 		default:
-			_, err = m.as("webhook edit").EditWebhook(ctx, c.Endpoint.ID, c.Edit)
+			err = m.as("webhook edit").EditWebhook(ctx, c.Endpoint.ID, c.Edit)
 		}
 	}
 	return made, err

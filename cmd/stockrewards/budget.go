@@ -30,8 +30,8 @@ func (c *budgetSet) Run(ctx context.Context) error {
 		return err
 	}
 	b := rewards.Budget{Name: c.Name, Limit: limit}
-	b.Per, _ = rewards.ParseBudgetPer(c.Per)
-	b.Period, _ = rewards.ParseBudgetPeriod(c.Period)
+	b.Per = rewards.ParseBudgetPer(c.Per)
+	b.Period = rewards.ParseBudgetPeriod(c.Period)
 	if err := b.Check(); err != nil {
 		return usageErrorf("--name %q: %w", c.Name, err) // the limit is checked already
 	}

@@ -6,8 +6,8 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"unicode"
 	"time"
+	"unicode"
 
 	"stockrewards/internal/server"
 	"stockrewards/internal/store"

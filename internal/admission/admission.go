@@ -2,7 +2,8 @@
 // slow down other apps. An app's requests wait for each other before any work is done for
 // them; the wait is bounded in requests and in time. Bytes of responses that clients have not
 // read yet are bounded, per app and in total. A request of an app within its share never
-// waits for another app. Start with Gate.Enter; lane.go has the counters of one app.
+// waits for another app, except for the memory of large bodies (body.go). Start with
+// Gate.Enter; lane.go has the counters of one app.
 package admission
 
 import (

@@ -186,8 +186,7 @@ func spells(v jsontext.Value, want string) bool {
 
 // member returns a member of the kind; null counts as absent.
 func (f *form) member(name string, required bool, want jsontext.Kind) (jsontext.Value, bool) {
-	v := f.find(name)
-	given := v != nil && v.Kind() != 'n'
+	v, given := f.find(name), f.given(name)
 	switch {
 	case given && v.Kind() == want:
 		return v, true

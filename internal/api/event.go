@@ -3,7 +3,6 @@ package api
 import (
 	"context"
 	"net/http"
-	"net/url"
 	"strconv"
 	"strings"
 	"time"
@@ -32,7 +31,7 @@ func (s *server) listEvents(ctx context.Context, c call) (reply, error) {
 	o := s.begin()
 	appendList(&o, "events", page.Events, appendEvent)
 	r := o.reply(http.StatusOK)
-	r.link = "<" + (&url.URL{Path: c.URL.Path}).EscapedPath() + "?" + next.Encode() + `>; rel="next"`
+	r.link = c.nextLink(next)
 	return r, nil
 }
 

@@ -23,8 +23,12 @@ func pageOf[T any](place []byte, limit int) rewards.Page[T] {
 	return page
 }
 
-// reply returns the page that the query asks for. A Link header (RFC 8288) names the
-// next page, if there is one, relative to the request.
+// nextLink is the Link header (RFC 8288) of the next page, relative to the request.
+func (c call) nextLink(q url.Values) string {
+	return "<" + (&url.URL{Path: c.URL.Path}).EscapedPath() + "?" + q.Encode() + `>; rel="next"`
+}
+
+// reply returns the page that the query asks for. A Link header names the next page, if there is one.
 func (l listing[T]) reply(s *server, c call, q *query) (reply, error) {
 	limit := q.limit()
 	var place []byte
@@ -46,7 +50,7 @@ func (l listing[T]) reply(s *server, c call, q *query) (reply, error) {
 		next := q.filters()
 		next.Set("cursor", s.encodeCursor(c, q, l.place(items[limit-1])))
 		next.Set("limit", strconv.Itoa(limit))
-		link = "<" + (&url.URL{Path: c.URL.Path}).EscapedPath() + "?" + next.Encode() + `>; rel="next"`
+		link = c.nextLink(next)
 	}
 	o := s.begin()
 	appendList(&o, l.name, items, l.append)

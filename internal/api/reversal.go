@@ -29,7 +29,7 @@ func (s *server) createReversal(ctx context.Context, c call) (reply, error) {
 
 // optionalAmount reads an optional amount in dollars; 0 means not given.
 func (f *form) optionalAmount(name string) money.USD {
-	if v := f.find(name); v == nil || v.Kind() == 'n' {
+	if !f.given(name) {
 		return 0
 	}
 	return f.amount(name)

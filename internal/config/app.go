@@ -94,8 +94,8 @@ func (r *reader) budgets(app object, items []*yaml.Node) []Budget {
 		o := r.object(item, app.item("budgets", i), "name", "per", "period", "limit")
 		b := Budget{at: o.at}
 		b.Name = o.text("name", true, rewards.MaxBudgetName)
-		b.Per, _ = rewards.ParseBudgetPer(o.choice("per", true, rewards.PerApp.String(), rewards.PerUser.String()))
-		b.Period, _ = rewards.ParseBudgetPeriod(o.choice("period", true, rewards.PeriodDay.String(),
+		b.Per = rewards.ParseBudgetPer(o.choice("per", true, rewards.PerApp.String(), rewards.PerUser.String()))
+		b.Period = rewards.ParseBudgetPeriod(o.choice("period", true, rewards.PeriodDay.String(),
 			rewards.PeriodMonth.String(), rewards.PeriodTotal.String()))
 		b.Limit = o.dollars("limit")
 		r.once(first, b.Name, o.place("name"))

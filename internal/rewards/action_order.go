@@ -162,7 +162,7 @@ func (a Action) AwaitsUndone(after Action, c Conversion, s Standing) bool {
 	open := after.ID != "" && after.State != ActionApplied && after.State != ActionSwept
 	first := after.ApprovedAt.IsZero() || a.ApprovedAt.Before(after.ApprovedAt)
 	reordered := first && a.ExDate == after.ExDate && a.DependsOn(after)
-	return open && (s.Source.Undone || s.Target.Undone) && !reordered && !a.Explains(c, s)
+	return open && (s.Source.Undone || s.Target.Undone) && !reordered && !a.explains(c, s)
 }
 
 // GivenBefore reports whether b, which has the switches, has given shares of the stock of a since the undo of a, but as

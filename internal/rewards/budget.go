@@ -73,24 +73,24 @@ func nameOf(n int, names ...string) string {
 	return names[n-1]
 }
 
-// ParseBudgetPer returns what a budget of that name is for, or false.
-func ParseBudgetPer(text string) (BudgetPer, bool) {
+// ParseBudgetPer returns what a budget of that name is for; 0 for another name.
+func ParseBudgetPer(text string) BudgetPer {
 	for p := PerApp; p <= PerUser; p++ {
 		if p.String() == text {
-			return p, true
+			return p
 		}
 	}
-	return 0, false
+	return 0
 }
 
-// ParseBudgetPeriod returns the period of that name, or false.
-func ParseBudgetPeriod(text string) (BudgetPeriod, bool) {
+// ParseBudgetPeriod returns the period of that name; 0 for another name.
+func ParseBudgetPeriod(text string) BudgetPeriod {
 	for p := PeriodDay; p <= PeriodTotal; p++ {
 		if p.String() == text {
-			return p, true
+			return p
 		}
 	}
-	return 0, false
+	return 0
 }
 
 // Start returns when the period that has t began; the zero time for PeriodTotal.
@@ -122,7 +122,7 @@ func (p BudgetPeriod) End(t time.Time) time.Time {
 const (
 	MaxBudgets       = 64 // of an app
 	MaxBudgetName    = 64 // characters
-	MaxBudgetDollars = 1_000_000_000_000
+	maxBudgetDollars = 1_000_000_000_000
 )
 
 // Check fails when an operator's budget cannot be stored.
@@ -133,8 +133,8 @@ func (b Budget) Check() error {
 	if err := CheckName(b.Name); err != nil {
 		return fmt.Errorf("the name of a budget %w", err)
 	}
-	if b.Limit < 0 || b.Limit > MaxBudgetDollars*money.Dollar {
-		return fmt.Errorf("the limit of a budget must be 0 to %d dollars", MaxBudgetDollars)
+	if b.Limit < 0 || b.Limit > maxBudgetDollars*money.Dollar {
+		return fmt.Errorf("the limit of a budget must be 0 to %d dollars", maxBudgetDollars)
 	}
 	return nil
 }

@@ -151,14 +151,14 @@ func position(shares money.Shares, keep Ratio, added money.Shares, whole bool) (
 	return money.AddShares(kept, added)
 }
 
-// Fit is how well the broker's positions agree with what actions make of the booked ones.
-type Fit int
+// fit is how well the broker's positions agree with what actions make of the booked ones.
+type fit int
 
 // The fits.
 const (
-	FitNone    Fit = iota
-	FitRounded     // a fraction is missing, or was rounded up to a whole share
-	FitExact
+	fitNone    fit = iota
+	fitRounded     // a fraction is missing, or was rounded up to a whole share
+	fitExact
 )
 
 // Sequence is the order of two actions that the broker's positions show.
@@ -190,20 +190,20 @@ func (a Action) SequenceTo(id string, c Conversion, s Standing) Sequence {
 	after := func(done []string) bool { return slices.Contains(done[:slices.Index(done, a.ID)], id) }
 	before := func(done []string) bool { return !after(done) }
 	first, second := a.fits(c, s, s.complete(before)), a.fits(c, s, s.complete(after))
-	if first == FitNone && second == FitNone { // the broker has not added everything yet, or gave none of it
+	if first == fitNone && second == fitNone { // the broker has not added everything yet, or gave none of it
 		first, second = a.fits(c, s, before), a.fits(c, s, after)
 	}
 	matters := slices.ContainsFunc(s.Others, func(e Impact) bool {
 		return e.ID == id && (s.Source.Booked > 0 || s.Source.Owed > 0 || e.gives())
 	})
 	switch {
-	case first == FitNone && second == FitNone:
+	case first == fitNone && second == fitNone:
 		return SequenceUnknown
-	case s.InCash && first > FitNone && second > FitNone && s.hides(id):
+	case s.InCash && first > fitNone && second > fitNone && s.hides(id):
 		return SequenceEither
-	case s.InCash && first > FitNone: // the broker counted the booked shares
+	case s.InCash && first > fitNone: // the broker counted the booked shares
 		return SequenceFirst
-	case first == second && matters, first == FitRounded && a.Unseen(s):
+	case first == second && matters, first == fitRounded && a.Unseen(s):
 		return SequenceEither
 	case second > first:
 		return SequenceSecond
@@ -239,14 +239,14 @@ func (a Action) Unseen(s Standing) bool {
 // of them, nor what others make without it.
 func (a Action) Unexplained(c Conversion, s Standing) bool {
 	whatever := func([]string) bool { return true }
-	if s.InCash || s.unchanged() || a.Explains(c, s) || a.fits(c, s, whatever) > FitNone {
+	if s.InCash || s.unchanged() || a.explains(c, s) || a.fits(c, s, whatever) > fitNone {
 		return false
 	}
 	without := false
 	for _, whole := range []bool{false, true} {
 		others := s.Others[:min(len(s.Others), maxOthers)]
 		s.try(s.Source.Booked, s.Target.Booked, whole, nil, others, func(_ []string, source, target money.Shares) {
-			without = without || s.fit(source, target) > FitNone
+			without = without || s.fit(source, target) > fitNone
 		})
 	}
 	return !without
@@ -256,15 +256,15 @@ func (a Action) Unexplained(c Conversion, s Standing) bool {
 const maxOthers = 6
 
 // fits returns the best fit of the orders that count, in which the broker may have done a and some of the others.
-func (a Action) fits(c Conversion, s Standing, counts func(done []string) bool) Fit {
-	if fit := a.fitsOf(c, s, false, counts); fit > FitNone {
-		return fit
+func (a Action) fits(c Conversion, s Standing, counts func(done []string) bool) fit {
+	if plain := a.fitsOf(c, s, false, counts); plain > fitNone {
+		return plain
 	}
-	return min(a.fitsOf(c, s, true, counts), FitRounded)
+	return min(a.fitsOf(c, s, true, counts), fitRounded)
 }
 
 // fitsOf is fits, where the broker pays in cash for fractions if whole is true.
-func (a Action) fitsOf(c Conversion, s Standing, whole bool, counts func(done []string) bool) (best Fit) {
+func (a Action) fitsOf(c Conversion, s Standing, whole bool, counts func(done []string) bool) (best fit) {
 	impacts := append([]Impact{a.impact(c)}, s.Others[:min(len(s.Others), maxOthers)]...)
 	source := s.Source.Booked
 	if whole && s.Split {
@@ -295,14 +295,14 @@ func (s Standing) try(
 }
 
 // fit returns how well the broker's positions agree with the expected ones.
-func (s Standing) fit(source, target money.Shares) Fit {
+func (s Standing) fit(source, target money.Shares) fit {
 	switch {
 	case sameRounded(s.Source.Theirs, source) && sameRounded(s.Target.Theirs, target):
-		return FitExact
+		return fitExact
 	case s.near(source, target):
-		return FitRounded
+		return fitRounded
 	default:
-		return FitNone
+		return fitNone
 	}
 }
 
@@ -313,7 +313,7 @@ func (a Action) chained(c Conversion, s Standing) bool {
 		return false
 	}
 	if !s.unchanged() {
-		return a.fits(c, s, a.andOthers) > FitNone
+		return a.fits(c, s, a.andOthers) > fitNone
 	}
 	source, target, err := a.after(c, s)
 	for i, e := range s.Others {
@@ -332,7 +332,7 @@ func (a Action) andOthers(done []string) bool { return done[0] == a.ID && len(do
 // in cash.
 func (a Action) paysFractions(c Conversion, s Standing) bool {
 	whole, exact := a.fitsOf(c, s, true, a.andOthers), a.fitsOf(c, s, false, a.andOthers)
-	return whole > exact && !a.Explains(c, s)
+	return whole > exact && !a.explains(c, s)
 }
 
 // Precedes reports whether the broker's positions are what a and then another action make of those that were booked
@@ -351,5 +351,5 @@ func (a Action) Precedes(w Switch, e Impact, c Conversion, s Standing) bool {
 		}
 	}
 	before.Others = []Impact{e}
-	return a.fits(c, before, a.andOthers) > FitNone
+	return a.fits(c, before, a.andOthers) > fitNone
 }

@@ -111,8 +111,8 @@ func (a Action) Judge(c Conversion, s Standing) (Judgment, string) {
 }
 
 // PausesTarget reports whether the stock that an action gives is not ordered for a while, so that the orders under way
-// end and the action can be applied. Of a popular stock one may always be under way. Nothing is paused before the broker
-// acts or an operator decides. Only the target's position shows a spin-off, and an order changes that, too.
+// end and the action can be applied. Of a popular stock one may always be under way. Nothing is paused before the
+// broker acts or an operator decides. Only the target's position shows a spin-off, and an order changes that, too.
 func (a Action) PausesTarget(s Standing) bool {
 	acts := s.Source.changed() || a.Type == ActionSpinOff && s.Target.changed()
 	return a.Due(s.Now) && (acts || !a.ApprovedAt.IsZero())
@@ -174,7 +174,7 @@ func (a Action) differs(s Standing, source, target money.Shares) string {
 // units, if it happened. Begin fails with money.ErrOverflow.
 func (a Action) Begin(c Conversion, s Standing) (w Switch, err error) {
 	w = Switch{Conversion: c, ActionID: a.ID, AssetID: a.AssetID}
-	if s.Undo.Number > 0 && s.Undo.Reverted.alike(c) && (s.Source.Undone || s.Target.Undone || !a.Explains(c, s)) {
+	if s.Undo.Number > 0 && s.Undo.Reverted.alike(c) && (s.Source.Undone || s.Target.Undone || !a.explains(c, s)) {
 		w = s.Undo.Redo(c)
 	}
 	w.Booked, w.TargetBooked = s.Source.Booked, s.Target.Booked
@@ -224,7 +224,7 @@ func (s Standing) Shared() bool { return s.Source.Shared || s.Target.Shared }
 // the other one, too, or both together nothing. The last of them books what nothing explains.
 func (a Action) leavesRest(w Switch, s Standing) bool {
 	source, target, err := a.expected(w, s, false)
-	exact := err == nil && s.fit(source, target) == FitExact
+	exact := err == nil && s.fit(source, target) == fitExact
 	return !a.ApprovedAt.IsZero() && s.Shared() && !exact
 }
 
@@ -232,17 +232,17 @@ func (a Action) leavesRest(w Switch, s Standing) bool {
 // explain the difference.
 func (a Action) rounds(c Conversion, s Standing) bool {
 	source, target, err := a.after(c, s)
-	rounded := err == nil && s.fit(source, target) == FitRounded
+	rounded := err == nil && s.fit(source, target) == fitRounded
 	return rounded && (len(s.Others) > 0 || s.Shared()) && !s.unchanged()
 }
 
 // Apart reports whether the broker's positions are neither the booked ones nor what the action makes of them.
 func (a Action) Apart(c Conversion, s Standing) bool {
-	return !s.unchanged() && !s.InCash && !a.Explains(c, s) && !a.chained(c, s)
+	return !s.unchanged() && !s.InCash && !a.explains(c, s) && !a.chained(c, s)
 }
 
-// Explains reports whether the broker's positions are what the action makes of what is booked now.
-func (a Action) Explains(c Conversion, s Standing) bool {
+// explains reports whether the broker's positions are what the action makes of what is booked now.
+func (a Action) explains(c Conversion, s Standing) bool {
 	source, target, err := a.after(c, s)
 	return err == nil && s.near(source, target)
 }

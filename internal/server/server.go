@@ -1,5 +1,5 @@
 // Package server assembles the service and runs it: New opens the store and the broker
-// and wires the rooms in straight code, Run serves until its context ends and then
+// and wires the parts in straight code, Run serves until its context ends and then
 // drains. It decides nothing about rewards. Read server.go for the wiring, run.go for
 // start and drain, and fleet.go for processes that share a database.
 package server
@@ -49,8 +49,8 @@ type Config struct {
 	Role           Role // RoleAll over SQLite
 	AllowFutureIDs bool // record although the newest id is ahead of the clocks
 
-	// Fulfillment holds the limits and intervals of buying. New sets Holder, Prefix,
-	// Exclusive and LeaseTTL.
+	// Fulfillment holds the limits and intervals of buying. New sets Holder, Prefix, Exclusive, LeaseTTL and
+	// BookBeside.
 	Fulfillment fulfillment.Config
 	LeastAward  money.USD // the smallest new award; 0: any
 	Webhooks    Webhooks
@@ -166,7 +166,7 @@ func (s *Server) prepareStore(ctx context.Context) (in store.Installation, err e
 	return in, errors.Join(s.Store.SeedAssets(ctx, assets), s.Store.LoadIndex(ctx))
 }
 
-// wire creates the rooms and connects them.
+// wire creates the parts and connects them.
 func (s *Server) wire(ctx context.Context, in store.Installation) (err error) {
 	holder := make([]byte, 8)
 	if _, err := rand.Read(holder); err != nil {

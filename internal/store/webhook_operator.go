@@ -56,17 +56,15 @@ func (o *Operator) AddWebhook(
 // EditWebhook changes the types or the description of an endpoint of any app. It fails with CodeNotFound.
 func (o *Operator) EditWebhook(
 	ctx context.Context, id rewards.WebhookEndpointID, edit rewards.WebhookChange,
-) (e rewards.WebhookEndpoint, err error) {
-	err = o.change(ctx, func(ctx context.Context, tx Tx) ([]rewards.Change, error) {
+) error {
+	return o.change(ctx, func(ctx context.Context, tx Tx) ([]rewards.Change, error) {
 		found, err := endpointOfAnyApp(ctx, tx, id)
 		if err != nil {
 			return nil, err
 		}
-		var before rewards.WebhookEndpoint
-		e, before, err = changeEndpoint(ctx, tx, found.AppID, id, edit.Apply)
+		e, before, err := changeEndpoint(ctx, tx, found.AppID, id, edit.Apply)
 		return []rewards.Change{{Object: e.Object(), Before: before.Configured(), After: e.Configured()}}, err
 	})
-	return e, err
 }
 
 // EnableWebhook enables an endpoint of any app. What it did not deliver is due at once, with all retries. It fails with

@@ -35,10 +35,9 @@ type courier struct {
 	attempts context.Context    //nolint:containedctx // of requests, which outlive run's context
 
 	// Only the courier's goroutine uses these.
-	read     int64           // the sequence up to which events were read
-	queue    []rewards.Event // read, not started
-	skip     []int64         // sequences, ascending: their first attempt was made before this courier began
-	known    int64           // the newest sequence of a delivery that was stored before this courier began
+	read     int64   // the sequence up to which events were read
+	skip     []int64 // sequences, ascending: their first attempt was made before this courier began
+	known    int64   // the newest sequence of a delivery that was stored before this courier began
 	due      []rewards.Delivery
 	nextDue  time.Time
 	inFlight int
@@ -51,6 +50,7 @@ type courier struct {
 	patience time.Time     // until when it waits for that
 
 	mu      sync.Mutex
+	queue   []rewards.Event         // read, not started
 	e       rewards.WebhookEndpoint // Cursor, FailingSince and Disabled are the newest
 	head    int64                   // the newest event of the app
 	recheck bool                    // a delivery may be due

@@ -379,7 +379,7 @@ func (w *World) webhookDeeds(t *testing.T) []deed {
 			removed.Object() + ": removed: yes: why",
 		}},
 		{"EditWebhook", func(ctx context.Context, o *store.Operator) error {
-			_, err := o.EditWebhook(ctx, e.ID, rewards.WebhookChange{Description: new("second")})
+			err := o.EditWebhook(ctx, e.ID, rewards.WebhookChange{Description: new("second")})
 			return err
 		}, []string{e.Object() + ": description: first -> second: why"}},
 		{"AddWebhook", func(ctx context.Context, o *store.Operator) error {
