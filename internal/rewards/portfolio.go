@@ -60,8 +60,11 @@ func Value(holdings []Holding, symbols map[AssetID]string, prices Prices) (p Por
 			return Portfolio{}, err
 		}
 	}
-	p.Change, err = change(p.Value, p.CostBasis)
-	return p, err
+	if p.Change, err = change(p.Value, p.CostBasis); err != nil {
+		most := slices.MaxFunc(p.Holdings, func(a, b ValuedHolding) int { return cmp.Compare(a.Value, b.Value) })
+		return Portfolio{}, most.worthTooMuch(err)
+	}
+	return p, nil
 }
 
 // value sets what depends on the price.

@@ -249,7 +249,8 @@ func TestValueAddsUp(t *testing.T) {
 	}
 	large := rewards.Holding{AssetID: 1, Quantity: 7e18, CostBasis: 1e12}
 	cheap := rewards.Holding{AssetID: 1, Quantity: 7e18, CostBasis: 1}
-	for what, list := range map[string][]rewards.Holding{"value": {large}, "sum": {large, large}, "change": {cheap}} {
+	free, few := rewards.Holding{AssetID: 1, Quantity: 7e18}, rewards.Holding{AssetID: 1, Quantity: 1, CostBasis: 1}
+	for what, list := range map[string][]rewards.Holding{"value": {large}, "sum": {large, large}, "change": {cheap}, "total change": {free, few}} {
 		price := money.Price(1e12)
 		if what == "value" {
 			price = 2e15
