@@ -42,15 +42,15 @@ func (s *Store) ActionsOfApp(
 	)
 	args := []any{app[:], from, p.Before.ID, f.Symbol, p.Limit}
 	if len(f.States) == 0 {
-		return readAll(ctx, s, scanAction, listed+newestSeen, args...)
+		return readAllOf(ctx, s, app, scanAction, listed+newestSeen, args...)
 	}
-	return readAll(ctx, s, scanAction, listed+inEachState+newestSeen,
+	return readAllOf(ctx, s, app, scanAction, listed+inEachState+newestSeen,
 		append(args, int(f.States[0]), int(f.States[len(f.States)-1]))...)
 }
 
 // ActionOfApp implements rewards.Store.
 func (s *Store) ActionOfApp(ctx context.Context, app rewards.AppID, id string) (rewards.Action, error) {
-	return read(ctx, s, func(ctx context.Context, tx Tx) (rewards.Action, error) {
+	return readOf(ctx, s, app, func(ctx context.Context, tx Tx) (rewards.Action, error) {
 		return actionOfApp(ctx, tx, app, id)
 	})
 }
@@ -67,7 +67,7 @@ func actionOfApp(ctx context.Context, tx Tx, app rewards.AppID, id string) (rewa
 func (s *Store) Effects(
 	ctx context.Context, app rewards.AppID, id string, p rewards.EffectPage,
 ) ([]rewards.ActionEffect, error) {
-	return read(ctx, s, func(ctx context.Context, tx Tx) ([]rewards.ActionEffect, error) {
+	return readOf(ctx, s, app, func(ctx context.Context, tx Tx) ([]rewards.ActionEffect, error) {
 		a, err := actionOfApp(ctx, tx, app, id)
 		if err != nil || !a.State.HasEffects() {
 			return nil, err

@@ -21,7 +21,7 @@ func scanAsset(row Row) (a rewards.Asset, err error) {
 
 // Assets implements rewards.Store.
 func (s *Store) Assets(ctx context.Context) ([]rewards.Asset, error) {
-	return read(ctx, s, queryAssets)
+	return readShared(ctx, s, queryAssets)
 }
 
 func queryAssets(ctx context.Context, tx Tx) ([]rewards.Asset, error) {

@@ -68,7 +68,7 @@ func budgetsOfApp(ctx context.Context, tx Tx, app rewards.AppID) ([]rewards.Budg
 // follows the newest id when that is ahead of the clock. Those whose past is
 // being counted come after the one in force.
 func (s *Store) Budgets(ctx context.Context, app rewards.AppID) ([]rewards.BudgetUse, error) {
-	return read(ctx, s, func(ctx context.Context, tx Tx) ([]rewards.BudgetUse, error) {
+	return readOf(ctx, s, app, func(ctx context.Context, tx Tx) ([]rewards.BudgetUse, error) {
 		budgets, err := budgetsOfApp(ctx, tx, app)
 		if err != nil {
 			return nil, err

@@ -62,14 +62,14 @@ type SoleProcess interface {
 	Sole() bool
 }
 
-// EarlyReader is an engine that shows commits before they are durable, and knows which apps can see them. So no app's
-// reads wait for the disk because another app writes.
+// EarlyReader is an engine that shows commits before they are durable, and knows which apps can see them. So an app's
+// reads need not wait for the disk because another app writes.
 type EarlyReader interface {
 	// ReadEarly is Read, but what f read of an app is durable only when a later DurableOf of it has returned.
 	ReadEarly(ctx context.Context, f func(context.Context, Tx) error) error
 	// DurableOf is Durable, but need not wait for a WriteOf for other apps only.
 	DurableOf(ctx context.Context, app rewards.AppID) error
-	// WriteOf is WriteForClients. What clients of other apps read does not depend on what f changes.
+	// WriteOf is WriteForClients. f must change nothing that clients of other apps read. No app: all may read it.
 	WriteOf(ctx context.Context, apps []rewards.AppID, f func(context.Context, Tx) error) error
 }
 

@@ -275,7 +275,7 @@ func (s *Store) Event(ctx context.Context, app rewards.AppID, id rewards.EventID
 
 // NewestEvent implements rewards.Store.
 func (s *Store) NewestEvent(ctx context.Context) (sequence int64, err error) {
-	return read(ctx, s, func(ctx context.Context, tx Tx) (sequence int64, err error) {
+	return readShared(ctx, s, func(ctx context.Context, tx Tx) (sequence int64, err error) {
 		_, err = fetchValues(ctx, only(tx), []any{&sequence}, `SELECT last FROM event_counter WHERE "only" = 1`)
 		return sequence, err
 	})

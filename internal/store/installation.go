@@ -146,7 +146,7 @@ func pinNumber(ctx context.Context, tx Tx, number string) error {
 
 // AccountMode implements rewards.Store.
 func (s *Store) AccountMode(ctx context.Context) (rewards.Mode, error) {
-	return read(ctx, s, func(ctx context.Context, tx Tx) (mode rewards.Mode, err error) {
+	return readShared(ctx, s, func(ctx context.Context, tx Tx) (mode rewards.Mode, err error) {
 		kind, err := setting(ctx, tx, settingBrokerKind)
 		if err != nil {
 			return mode, err

@@ -24,7 +24,7 @@ func insertKey(ctx context.Context, tx Tx, k rewards.Key) error {
 // AppByKey implements rewards.Store.
 func (s *Store) AppByKey(ctx context.Context, hash rewards.KeyHash) (k rewards.Key, a rewards.App, err error) {
 	found := false
-	err = s.engine.Read(ctx, func(ctx context.Context, tx Tx) error {
+	err = s.engine.ReadShared(ctx, func(ctx context.Context, tx Tx) error {
 		k, _, err = fetchOne(ctx, tx, scanKey, `SELECT `+keyColumns+` FROM keys WHERE hash = ?1`, hash[:])
 		if err != nil {
 			return err

@@ -76,6 +76,11 @@ func readOf[T any](
 	return value, err
 }
 
+// readShared is read for what no award and no new user changes.
+func readShared[T any](ctx context.Context, s *Store, f func(context.Context, Tx) (T, error)) (T, error) {
+	return readOf(ctx, s, rewards.AppID{}, f)
+}
+
 // readAllOf is fetchAll in a read transaction of what clients of one app read.
 func readAllOf[T any](
 	ctx context.Context, s *Store, app rewards.AppID, scan func(Row) (T, error), query string, args ...any,

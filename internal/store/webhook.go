@@ -73,7 +73,7 @@ func errNoEndpoint() error { return notFound("webhook endpoint not found") }
 func (s *Store) WebhookEndpoints(
 	ctx context.Context, app rewards.AppID, p rewards.Page[rewards.WebhookEndpoint],
 ) ([]rewards.WebhookEndpoint, error) {
-	return readAll(ctx, s, scanEndpoint, `SELECT `+endpointColumns+` FROM webhook_endpoints
+	return readAllOf(ctx, s, app, scanEndpoint, `SELECT `+endpointColumns+` FROM webhook_endpoints
 		WHERE app_id = ?1 AND id < ?2 ORDER BY id DESC LIMIT ?3 + 0`, app[:], before(p.Before), p.Limit)
 }
 
@@ -81,7 +81,7 @@ func (s *Store) WebhookEndpoints(
 func (s *Store) WebhookEndpoint(
 	ctx context.Context, app rewards.AppID, id rewards.WebhookEndpointID,
 ) (rewards.WebhookEndpoint, error) {
-	return read(ctx, s, func(ctx context.Context, tx Tx) (rewards.WebhookEndpoint, error) {
+	return readOf(ctx, s, app, func(ctx context.Context, tx Tx) (rewards.WebhookEndpoint, error) {
 		return findEndpoint(ctx, only(tx), app, id)
 	})
 }

@@ -118,7 +118,7 @@ func (s *Store) Deliveries(
 	if p.Before == (rewards.DeliveryPlace{}) {
 		p.Before.Number = math.MaxInt64
 	}
-	return read(ctx, s, func(ctx context.Context, tx Tx) (list []rewards.Delivery, err error) {
+	return readOf(ctx, s, app, func(ctx context.Context, tx Tx) (list []rewards.Delivery, err error) {
 		if _, err := findEndpoint(ctx, tx, app, id); err != nil {
 			return nil, err
 		}

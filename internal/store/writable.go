@@ -59,6 +59,11 @@ func (e *watched) ReadOf(ctx context.Context, app rewards.AppID, f func(context.
 	return errors.Join(e.DurableOf(ctx, app), err)
 }
 
+// ReadShared is Read for what no award and no new user changes, such as keys and settings.
+func (e *watched) ReadShared(ctx context.Context, f func(context.Context, Tx) error) error {
+	return e.ReadOf(ctx, rewards.AppID{}, f)
+}
+
 // ReadEarly implements EarlyReader. On another engine it is Read.
 func (e *watched) ReadEarly(ctx context.Context, f func(context.Context, Tx) error) error {
 	if own, early := e.Engine.(EarlyReader); early {

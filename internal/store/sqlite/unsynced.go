@@ -10,7 +10,7 @@ import (
 // change says who can see what a commit changed.
 type change struct {
 	commit int64           // its number
-	apps   []rewards.AppID // nil: all
+	apps   []rewards.AppID // none: all
 }
 
 // changes are those of commits that may not be on disk, one under way included. It is safe for concurrent use.
@@ -31,6 +31,6 @@ func (c *changes) seenBy(app rewards.AppID, synced int64) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return slices.ContainsFunc(c.list, func(one change) bool {
-		return one.commit > synced && (one.apps == nil || slices.Contains(one.apps, app))
+		return one.commit > synced && (len(one.apps) == 0 || slices.Contains(one.apps, app))
 	})
 }
