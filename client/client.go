@@ -8,8 +8,9 @@
 //		UserID: user.ID, IdempotencyKey: "welcome-42", AmountUSD: client.MustDecimal("5.25"), AssetSymbol: "AAPL",
 //	})
 //
-// An answer that is an error is an *Error; other failures are plain errors. Methods are safe for concurrent
-// use. Start with Client; send.go has the retries.
+// An error answer, an answer that cannot be decoded, and an invalid URL give an *Error. Other
+// failures are plain errors, such as a lost connection. Methods are safe for concurrent use.
+// Start with Client; send.go has the retries.
 package client
 
 import (

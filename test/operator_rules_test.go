@@ -27,8 +27,8 @@ func serviceWrites() []string {
 // store.Store that writes is one that is known to be the service's own.
 func TestOperatorsWriteByTheLog(t *testing.T) {
 	t.Parallel()
-	_, list := rooms(t)
-	at := slices.IndexFunc(list, func(r room) bool { return r.name == "internal/store" })
+	_, list := packages(t)
+	at := slices.IndexFunc(list, func(r pkg) bool { return r.name == "internal/store" })
 	writers := map[string]bool{}
 	methods := map[string]*ast.FuncDecl{}
 	for _, file := range list[at].files {
@@ -108,8 +108,8 @@ func callsOne(f *ast.FuncDecl, names map[string]bool) (calls bool) {
 // client has written.
 func TestCommandsPrintBySay(t *testing.T) {
 	t.Parallel()
-	set, list := rooms(t)
-	at := slices.IndexFunc(list, func(r room) bool { return r.name == "cmd/stockrewards" })
+	set, list := packages(t)
+	at := slices.IndexFunc(list, func(r pkg) bool { return r.name == "cmd/stockrewards" })
 	for path, file := range list[at].files {
 		if strings.HasSuffix(path, "/say.go") || strings.HasSuffix(path, "/version.go") {
 			continue

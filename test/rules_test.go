@@ -11,17 +11,17 @@ import (
 	"testing"
 )
 
-// room is a package's files without its tests.
-type room struct {
+// pkg is a package's files without its tests.
+type pkg struct {
 	name  string // "internal/money"
 	files map[string]*ast.File
 }
 
-// rooms parses the production code.
-func rooms(t *testing.T) (*token.FileSet, []room) {
+// packages parses the production code.
+func packages(t *testing.T) (*token.FileSet, []pkg) {
 	t.Helper()
 	set := token.NewFileSet()
-	found := map[string]*room{}
+	found := map[string]*pkg{}
 	err := filepath.WalkDir("..", func(path string, entry os.DirEntry, err error) error {
 		if err != nil || entry.IsDir() || !strings.HasSuffix(path, ".go") || strings.HasSuffix(path, "_test.go") {
 			return err
@@ -32,23 +32,23 @@ func rooms(t *testing.T) (*token.FileSet, []room) {
 		}
 		name := filepath.ToSlash(strings.TrimPrefix(filepath.Dir(path), "../"))
 		if found[name] == nil {
-			found[name] = &room{name: name, files: map[string]*ast.File{}}
+			found[name] = &pkg{name: name, files: map[string]*ast.File{}}
 		}
 		found[name].files[path] = file
 		return nil
 	})
 	noError(t, err)
-	var list []room
+	var list []pkg
 	for _, r := range found {
 		list = append(list, *r)
 	}
 	if len(list) < 10 {
-		t.Fatalf("only %d rooms found", len(list))
+		t.Fatalf("only %d packages found", len(list))
 	}
 	return set, list
 }
 
-// ours are the project's rooms that a file imports.
+// ours are the project's packages that a file imports.
 func ours(f *ast.File) []string {
 	var list []string
 	for _, i := range f.Imports {
@@ -59,7 +59,7 @@ func ours(f *ast.File) []string {
 	return list
 }
 
-// Imports point one way; the rooms around the domain do not know each other.
+// Imports point one way; the packages around the domain hardly know each other.
 func TestImportsPointOneWay(t *testing.T) {
 	t.Parallel()
 	const money, domain, store = "internal/money", "internal/rewards", "internal/store"
@@ -120,14 +120,14 @@ func TestImportsPointOneWay(t *testing.T) {
 		"tools/release":   {}, // a separate module
 		"test/clients/go": {}, // a separate module: a client's program
 	}
-	_, list := rooms(t)
+	_, list := packages(t)
 	for _, r := range list {
-		if r.name == "cmd/stockrewards" || r.name == "internal/server" { // they wire every room
+		if r.name == "cmd/stockrewards" || r.name == "internal/server" { // they wire every package
 			continue
 		}
 		allow, known := allowed[r.name]
 		if !known {
-			t.Errorf("%s: a room without a rule", r.name)
+			t.Errorf("%s: a package without a rule", r.name)
 		}
 		for path, file := range r.files {
 			for _, imported := range ours(file) {
@@ -143,7 +143,7 @@ func TestImportsPointOneWay(t *testing.T) {
 func TestBudgets(t *testing.T) {
 	t.Parallel()
 	const maxFile, maxFunction = 400, 70
-	set, list := rooms(t)
+	set, list := packages(t)
 	var files, functions []int
 	for _, r := range list {
 		for path, file := range r.files {

@@ -157,7 +157,7 @@ func parts(name string) []string {
 // linter revive checks the rest of the exported names.
 func TestComments(t *testing.T) {
 	t.Parallel()
-	set, list := rooms(t)
+	set, list := packages(t)
 	var found []finding
 	for _, r := range list {
 		for path, file := range r.files {
@@ -198,7 +198,7 @@ var errorBegins = regexp.MustCompile(`(?i)^(?:it|its|they|these|there|nothing|no
 // TestErrors checks how messages of errors begin.
 func TestErrors(t *testing.T) {
 	t.Parallel()
-	set, list := rooms(t)
+	set, list := packages(t)
 	makers := []string{"errors.New", "fmt.Errorf", "usageErrorf"}
 	var found []finding
 	for _, r := range list {

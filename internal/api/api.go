@@ -95,9 +95,6 @@ func NewServer(o Options) *http.Server {
 	return server
 }
 
-// New returns the handler of the whole interface.
-func New(o Options) http.Handler { return newHandler(o) }
-
 func newHandler(o Options) *server {
 	s := &server{Options: o, draining: make(chan struct{})}
 	if s.Gate == nil {

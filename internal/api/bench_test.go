@@ -47,10 +47,10 @@ func BenchmarkGiveWithoutStore(b *testing.B) {
 	})
 	var body strings.Reader
 	response := sink{header: http.Header{}}
-	handler := api.New(api.Options{
+	handler := api.NewServer(api.Options{
 		Service:   rewards.NewService(w.store, record, w.prices, w.clock.now),
 		CursorKey: w.cursorKey, Log: slog.New(slog.DiscardHandler), RequestLog: &response,
-	})
+	}).Handler
 	r := httptest.NewRequest(http.MethodPost, "/v1/rewards", http.NoBody) // reused, so that only the service allocates
 	r.Header.Set("X-Api-Key", key)
 	r.Header.Set("Content-Type", "application/json")

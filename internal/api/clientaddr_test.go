@@ -20,10 +20,10 @@ import (
 // logged returns a handler behind a proxy, with its log.
 func logged(w *world, p api.Proxy) (http.Handler, *lines) {
 	log := &lines{}
-	return api.New(api.Options{
+	return api.NewServer(api.Options{
 		Service: w.service, CursorKey: w.cursorKey, Log: slog.New(slog.DiscardHandler), RequestLog: log, Proxy: p,
 		KeyThrottle: &admission.KeyThrottle{},
-	}), log
+	}).Handler, log
 }
 
 func newRequest(t *testing.T, key string) *http.Request {

@@ -9,7 +9,7 @@ import (
 	"testing"
 	"time"
 
-	"stockrewards/internal/broker/paper"
+	"stockrewards/internal/broker/paper/exchange"
 	"stockrewards/internal/rewards"
 	"stockrewards/internal/store"
 )
@@ -309,7 +309,7 @@ func (w *world) halfThePosition() fault {
 	w.t.Helper()
 	booked, err := w.store.Booked(w.t.Context())
 	w.check(err)
-	return says(200, `[{"asset_id":"`+paper.AssetID("AAPL")+`","symbol":"AAPL","qty":"`+(booked[0].Quantity/2).String()+`"}]`)
+	return says(200, `[{"asset_id":"`+exchange.AssetID("AAPL")+`","symbol":"AAPL","qty":"`+(booked[0].Quantity/2).String()+`"}]`)
 }
 
 // Positions that lag behind the fills for a moment hold nothing.

@@ -9,7 +9,7 @@ import (
 	"testing"
 	"time"
 
-	"stockrewards/internal/broker/paper"
+	"stockrewards/internal/broker/paper/exchange"
 	"stockrewards/internal/money"
 	"stockrewards/internal/rewards"
 )
@@ -310,14 +310,14 @@ func TestARenamedStockGetsAnotherIdentifier(t *testing.T) {
 		waiting := w.give("AAPL", 5*usd)
 		before := w.holdings("AAPL")
 		w.until("2000-01-05 02:30:00")
-		other := paper.AssetID("the new number")
+		other := exchange.AssetID("the new number")
 		w.faulty(func(*http.Request) bool { return true }, func(_ *http.Request, carry carrier) (*http.Response, error) {
 			response, err := carry()
 			if err != nil {
 				return response, err
 			}
 			body, err := io.ReadAll(response.Body)
-			body = bytes.ReplaceAll(body, []byte(paper.AssetID("AAPL")), []byte(other))
+			body = bytes.ReplaceAll(body, []byte(exchange.AssetID("AAPL")), []byte(other))
 			response.Body, response.ContentLength = io.NopCloser(bytes.NewReader(body)), int64(len(body))
 			response.Header.Del("Content-Length")
 			return response, err
@@ -341,7 +341,7 @@ func TestARenamedStockGetsAnotherIdentifier(t *testing.T) {
 		assets, err := w.store.Assets(w.t.Context())
 		w.check(err)
 		for _, a := range assets {
-			if a.Symbol == "APL" && (a.BrokerID != other || a.FormerID != paper.AssetID("AAPL")) {
+			if a.Symbol == "APL" && (a.BrokerID != other || a.FormerID != exchange.AssetID("AAPL")) {
 				w.t.Errorf("the stock is %+v, want the identifier %s", a, other)
 			}
 		}

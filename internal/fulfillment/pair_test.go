@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"stockrewards/internal/broker/paper"
+	"stockrewards/internal/broker/paper/exchange"
 	"stockrewards/internal/fulfillment"
 	"stockrewards/internal/money"
 	"stockrewards/internal/rewards"
@@ -299,7 +299,7 @@ func TestTwoActionsThatAnOperatorApplies(t *testing.T) {
 		}
 		w.check(w.brokerage.SetClock(w.t.Context(), time.Date(2000, 1, 6, 14, 31, 0, 0, time.UTC), 1))
 		position := before*3/2*2/7 + more
-		w.faulty(ofPositions, says(200, `[{"asset_id":"`+paper.AssetID("AAPL")+`","symbol":"AAPL","qty":"`+position.String()+`"}]`))
+		w.faulty(ofPositions, says(200, `[{"asset_id":"`+exchange.AssetID("AAPL")+`","symbol":"AAPL","qty":"`+position.String()+`"}]`))
 		w.serve(3 * time.Minute)
 		for i, id := range ids {
 			w.wantAction(id, rewards.ActionHeld)

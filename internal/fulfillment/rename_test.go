@@ -9,7 +9,7 @@ import (
 	"testing"
 	"time"
 
-	"stockrewards/internal/broker/paper"
+	"stockrewards/internal/broker/paper/exchange"
 	"stockrewards/internal/rewards"
 )
 
@@ -77,7 +77,7 @@ func TestAnOrderForTheStockThatTookTheSymbolIsQuarantined(t *testing.T) {
 	t.Parallel()
 	inWorld(t, func(w *world) {
 		w.sync(nil)
-		w.reports(order{"asset_id": paper.AssetID("another company")})
+		w.reports(order{"asset_id": exchange.AssetID("another company")})
 		w.wantAfter(3*time.Second, w.give("AAPL", 5*usd), rewards.Executing)
 		w.quarantined()
 	})
@@ -97,7 +97,7 @@ func TestRewardsThatWaitAreBoughtUnderTheNewSymbol(t *testing.T) {
 			sent = append(sent, symbolOf(w.t, r))
 			return carry()
 		})
-		w.wire.rewrite = func(o map[string]any) { o["asset_id"] = paper.AssetID("AAPL") }
+		w.wire.rewrite = func(o map[string]any) { o["asset_id"] = exchange.AssetID("AAPL") }
 		w.pause("")
 		w.run(3 * time.Second)
 		if len(sent) != 1 || sent[0] != "KO" {

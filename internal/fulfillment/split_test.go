@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"stockrewards/internal/broker/paper"
+	"stockrewards/internal/broker/paper/exchange"
 	"stockrewards/internal/money"
 	"stockrewards/internal/rewards"
 	"stockrewards/internal/store"
@@ -86,7 +87,7 @@ func (w *world) disguises() {
 	}
 	w.wire.rewrite = func(o map[string]any) {
 		if !known[o["client_order_id"]] {
-			o["asset_id"] = paper.AssetID("another company")
+			o["asset_id"] = exchange.AssetID("another company")
 		}
 	}
 }

@@ -126,9 +126,9 @@ type SmallPoolTimer struct {
 	NextClose time.Time // broker's time
 }
 
-// Expired reports whether a pool has waited long enough; oldest is when its oldest reward
+// expired reports whether a pool has waited long enough; oldest is when its oldest reward
 // was recorded.
-func (p SmallPoolTimer) Expired(oldest time.Time) bool {
+func (p SmallPoolTimer) expired(oldest time.Time) bool {
 	return !p.Now.IsZero() && !p.Now.Add(p.Ahead).Before(SmallPoolDeadline(oldest.Add(p.Ahead), p.Wait, p.NextClose))
 }
 

@@ -17,7 +17,7 @@ type TopUp struct {
 // exceeds its daily limit is left out of the order.
 func (d *draft) topUp(p *Plan) Hold {
 	switch oldest := d.members[0].RewardID.Time(); {
-	case !d.limits.TopUp && !d.limits.Timer.Expired(oldest):
+	case !d.limits.TopUp && !d.limits.Timer.expired(oldest):
 		return HoldSmallPool
 	case MinNotional > d.limits.DailyLeft:
 		return HoldDaily

@@ -50,7 +50,7 @@ type courier struct {
 	patience time.Time     // until when it waits for that
 
 	mu      sync.Mutex
-	queue   []rewards.Event         // read, not started
+	queue   []rewards.Event         // read, not started; only the courier's goroutine changes it
 	e       rewards.WebhookEndpoint // Cursor, FailingSince and Disabled are the newest
 	head    int64                   // the newest event of the app
 	recheck bool                    // a delivery may be due

@@ -44,9 +44,9 @@ func newDesk(tb testing.TB) (*desk, string) {
 		tb.Fatal(err)
 	}
 	d := &desk{}
-	d.Handler = api.New(api.Options{
+	d.Handler = api.NewServer(api.Options{
 		Service: rewards.NewService(d, d, d, now), CursorKey: []byte("cursors"), Log: slog.New(slog.DiscardHandler),
-	})
+	}).Handler
 	return d, key
 }
 

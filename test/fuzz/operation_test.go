@@ -124,7 +124,8 @@ func newShop(tb testing.TB) *shop {
 	service := rewards.NewService(books, recorder, &desk{}, time.Now)
 	service.SetWebhooks(rewards.Webhooks{Sealer: plainSealer{}, Random: rand.Reader, Nudge: func() {}})
 	s := &shop{key: secret, names: strings.NewReplacer()}
-	s.Handler = api.New(api.Options{Service: service, CursorKey: []byte("cursors"), Log: slog.New(slog.DiscardHandler)})
+	o := api.Options{Service: service, CursorKey: []byte("cursors"), Log: slog.New(slog.DiscardHandler)}
+	s.Handler = api.NewServer(o).Handler
 	s.fill(tb)
 	return s
 }

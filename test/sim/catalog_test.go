@@ -9,7 +9,7 @@ import (
 	"strings"
 	"time"
 
-	"stockrewards/internal/broker/paper"
+	"stockrewards/internal/broker/paper/exchange"
 	"stockrewards/internal/rewards"
 )
 
@@ -52,7 +52,7 @@ func (l *lab) sync() {
 	for _, a := range catalog() { // HALT included: its order fails
 		if !l.gone[a.Symbol] {
 			list = append(list, rewards.BrokerAsset{
-				ID: paper.AssetID(a.Symbol), Symbol: l.symbol(a.Symbol), Name: a.Name, Exchange: a.Exchange,
+				ID: exchange.AssetID(a.Symbol), Symbol: l.symbol(a.Symbol), Name: a.Name, Exchange: a.Exchange,
 				Active: true, Tradable: true, Fractionable: true,
 			})
 		}
@@ -60,7 +60,7 @@ func (l *lab) sync() {
 	l.advanceEvents()
 	for _, s := range l.firms.catalogNow() {
 		list = append(list, rewards.BrokerAsset{
-			ID: paper.AssetID(s.name), Symbol: s.now, Name: s.name, Exchange: "NYSE",
+			ID: exchange.AssetID(s.name), Symbol: s.now, Name: s.name, Exchange: "NYSE",
 			Active: true, Tradable: true, Fractionable: true,
 		})
 		l.renamedTo(s, s.now)

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"slices"
 
-	"stockrewards/internal/broker/paper"
+	"stockrewards/internal/broker/paper/faults"
 )
 
 // need says whether a run must reach a cell of the coverage table.
@@ -52,6 +52,11 @@ func actionFaults() []string {
 	}
 }
 
+// otherFaults strike requests, orders and prices.
+func otherFaults() []string {
+	return slices.DeleteFunc(faults.Kinds(), func(kind string) bool { return slices.Contains(actionFaults(), kind) })
+}
+
 func quotes() []string { return []string{"absurd-quote", "missing-quote", "stale-quote", "zero-quote"} }
 
 // allRows are the states of rewards and orders (docs/states.md), and what concerns neither.
@@ -63,7 +68,7 @@ func allRows() []string {
 }
 
 func allKinds() []string {
-	return slices.Concat(paper.Kinds(), processFaults(), storeErrors(), events())
+	return slices.Concat(otherFaults(), processFaults(), storeErrors(), events())
 }
 
 // expected says whether a fault must strike in a state, or why it cannot.

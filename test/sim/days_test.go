@@ -106,7 +106,7 @@ func (l *lab) trouble(mood int) {
 // nextFault returns each kind of fault once, in a random order, and again: a seed has few, and each kind must strike.
 func (l *lab) nextFault() string {
 	if len(l.faults) == 0 {
-		l.faults = slices.DeleteFunc(paper.Kinds(), func(kind string) bool { return slices.Contains(actionFaults(), kind) })
+		l.faults = otherFaults()
 		l.random.Shuffle(len(l.faults), func(i, j int) { l.faults[i], l.faults[j] = l.faults[j], l.faults[i] })
 	}
 	last := len(l.faults) - 1

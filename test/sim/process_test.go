@@ -57,9 +57,9 @@ func (p *process) boot() {
 		Brakes: brakes, Window: l.config.window, PollEvery: l.config.pollEvery, LeaseTTL: 30 * time.Second,
 	}, time.Now, l.log)
 	p.intake = intake.New(p.store, p.worker.Nudge)
-	p.handler = api.New(api.Options{
+	p.handler = api.NewServer(api.Options{
 		Service: rewards.NewService(p.store, p.intake, p.market, time.Now), CursorKey: in.CursorKey, Log: l.log,
-	})
+	}).Handler
 }
 
 const (

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"stockrewards/internal/broker/paper"
+	"stockrewards/internal/broker/paper/faults"
 	"stockrewards/internal/money"
 	"stockrewards/internal/rewards"
 )
@@ -79,7 +80,7 @@ func TestEveryFaultHasAStory(t *testing.T) {
 	for kind := range scriptedActions() {
 		seen[kind] = true
 	}
-	for _, kind := range paper.Kinds() {
+	for _, kind := range faults.Kinds() {
 		if !seen[kind] {
 			t.Errorf("%s has no story", kind)
 		}

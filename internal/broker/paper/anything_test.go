@@ -10,6 +10,7 @@ import (
 	"pgregory.net/rapid"
 
 	"stockrewards/internal/broker/paper"
+	"stockrewards/internal/broker/paper/faults"
 	"stockrewards/internal/money"
 )
 
@@ -34,6 +35,15 @@ func TestAnythingGoes(t *testing.T) {
 	})
 }
 
+// actionFaults strike corporate actions.
+func actionFaults() []string {
+	return []string{
+		faults.LateAnnouncement, faults.WrongRatio, faults.ReversedRatio, faults.DuplicateAnnouncement, faults.Revised,
+		faults.LatePosition, faults.CashInLieu, faults.FractionReversed, faults.RoundUp, faults.WrongDirection,
+		faults.NewAssetID,
+	}
+}
+
 // drawRequest returns any request that changes something.
 func drawRequest(r *rapid.T, d *desk, step int) (method, path, body string) {
 	symbol := func() string {
@@ -51,7 +61,7 @@ func drawRequest(r *rapid.T, d *desk, step int) (method, path, body string) {
 		side := rapid.SampledFrom([]string{"buy", "buy", "sell"}).Draw(r, "side")
 		return "POST", "/v2/orders", market(fmt.Sprint("order", step), symbol(), side, quantity(number()))
 	case 2:
-		return "POST", "/control/faults", rapid.SampledFrom(paper.ActionKinds()).Draw(r, "fault") + " times=1"
+		return "POST", "/control/faults", rapid.SampledFrom(actionFaults()).Draw(r, "fault") + " times=1"
 	case 3:
 		return "POST", fmt.Sprintf("/control/orders/order%d/bust", rapid.IntRange(0, step).Draw(r, "order")),
 			`{"filled_qty":"` + number() + `"}`

@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"stockrewards/internal/broker/paper"
+	"stockrewards/internal/broker/paper/exchange"
 	"stockrewards/internal/money"
 )
 
@@ -93,7 +94,7 @@ func TestOrderJSON(t *testing.T) {
 	want := map[string]any{
 		"id": got["id"], "client_order_id": "sdk-1", "created_at": now, "updated_at": now, "submitted_at": now,
 		"filled_at": nil, "expired_at": nil, "canceled_at": nil, "failed_at": nil, "replaced_at": nil,
-		"replaced_by": nil, "replaces": nil, "asset_id": paper.AssetID("AAPL"), "symbol": "AAPL",
+		"replaced_by": nil, "replaces": nil, "asset_id": exchange.AssetID("AAPL"), "symbol": "AAPL",
 		"asset_class": "us_equity", "notional": "1234.5", "qty": nil, "filled_qty": "0", "filled_avg_price": nil,
 		"order_class": "", "order_type": "market", "type": "market", "side": "buy", "position_intent": "buy_to_open",
 		"time_in_force": "day", "limit_price": nil, "stop_price": nil, "status": "pending_new",
@@ -135,7 +136,7 @@ func TestLifeOfAnOrder(t *testing.T) {
 func TestBuyByQuantity(t *testing.T) {
 	t.Parallel()
 	d := newDesk(t, paper.Options{Cash: 1_000 * money.Dollar})
-	placed := d.place("a", paper.AssetID("AAPL"), "buy", quantity("2.5"))
+	placed := d.place("a", exchange.AssetID("AAPL"), "buy", quantity("2.5"))
 	if placed.Symbol != "AAPL" || *placed.Qty != "2.5" || placed.Notional != nil {
 		t.Errorf("order %+v", placed)
 	}
@@ -154,7 +155,7 @@ func TestSell(t *testing.T) {
 	d.buy("a", "AAPL", "1000")
 	before := d.position("AAPL")
 	d.place("b", "AAPL", "sell", quantity("1"))
-	during := d.position(paper.AssetID("AAPL"))
+	during := d.position(exchange.AssetID("AAPL"))
 	if during.Qty != before.Qty || shares(during.QtyAvailable) != shares(before.Qty)-money.Share {
 		t.Errorf("with an open sell the position is %+v", during)
 	}

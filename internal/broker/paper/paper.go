@@ -19,7 +19,6 @@ import (
 	"io"
 	"log/slog"
 	"net/http"
-	"slices"
 	"time"
 
 	"stockrewards/internal/broker/paper/apierror"
@@ -57,20 +56,8 @@ type Rule = faults.Rule
 // TestClock is a clock that was set.
 type TestClock = books.TestClock
 
-// AssetID returns the id of the asset with a symbol, the same in all brokerages.
-func AssetID(symbol string) string { return exchange.AssetID(symbol) }
-
 // ParseFault reads a fault from a line such as "lost-answer on=submit times=1".
 func ParseFault(line string) (Fault, error) { return faults.Parse(line) }
-
-// Kinds returns the kinds of faults that strike requests, orders and prices, in alphabetical
-// order.
-func Kinds() []string { return slices.DeleteFunc(faults.Kinds(), faults.IsOfActions) }
-
-// ActionKinds returns the kinds of faults that strike corporate actions, in alphabetical order.
-func ActionKinds() []string {
-	return slices.DeleteFunc(faults.Kinds(), func(kind string) bool { return !faults.IsOfActions(kind) })
-}
 
 // Options say what to trade and when. The zero value is a market that never closes and
 // trades nothing.

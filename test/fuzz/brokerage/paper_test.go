@@ -8,7 +8,6 @@ import (
 	"encoding/json"
 	"net/http"
 	"net/http/httptest"
-	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -17,13 +16,14 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"stockrewards/internal/broker/paper"
+	"stockrewards/internal/broker/paper/faults"
 	"stockrewards/test/world"
 )
 
 // FuzzFault parses anything as a fault. A valid one formats as a line that parses to the
 // same fault.
 func FuzzFault(f *testing.F) {
-	for _, kind := range slices.Concat(paper.Kinds(), paper.ActionKinds()) {
+	for _, kind := range faults.Kinds() {
 		f.Add(kind)
 	}
 	for _, line := range []string{

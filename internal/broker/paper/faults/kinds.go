@@ -167,6 +167,3 @@ func kinds() map[string]kind {
 
 // Kinds returns all kinds of faults in alphabetical order.
 func Kinds() []string { return slices.Sorted(maps.Keys(kinds())) }
-
-// IsOfActions reports whether a kind strikes corporate actions.
-func IsOfActions(kind string) bool { return kinds()[kind].target == targetAction }
