@@ -183,7 +183,12 @@ func (l *load) verifyRewards() {
 		var p struct {
 			CostBasis json.Number
 		}
-		s.within(10*time.Second, 200, "GET", "/v1/users/"+user+"/portfolio", "").decode(t, &p) // 502 until the first price
+		path := "/v1/users/" + user + "/portfolio"
+		eventually(t, "the first price of a stock", 10*time.Second, func() bool {
+			a, err := s.request(t.Context(), "GET", path, "")
+			return err != nil || a.status != 502
+		})
+		s.must(200, "GET", path, "").decode(t, &p)
 		if p.CostBasis.String() != given.String() {
 			t.Errorf("user %s: cost basis %s, given %s", user, p.CostBasis, given)
 		}

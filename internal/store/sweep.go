@@ -116,11 +116,11 @@ func holdersAfter(ctx context.Context, tx Tx, asset rewards.AssetID, from holder
 	return p, nil
 }
 
-func (h userKey) after(other userKey) bool {
-	if by := bytes.Compare(h.app[:], other.app[:]); by != 0 {
+func (k userKey) after(other userKey) bool {
+	if by := bytes.Compare(k.app[:], other.app[:]); by != 0 {
 		return by > 0
 	}
-	return bytes.Compare(h.user[:], other.user[:]) > 0
+	return bytes.Compare(k.user[:], other.user[:]) > 0
 }
 
 // sweepHolders changes the holdings of a part and books the progress.

@@ -30,7 +30,7 @@ type userKey struct {
 	user rewards.UserID
 }
 
-func (h userKey) ofApp() rewards.AppID { return h.app }
+func (k userKey) ofApp() rewards.AppID { return k.app }
 
 // userExistsByRow reports whether a user exists. It reads the database only for users who are not
 // known.

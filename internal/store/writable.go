@@ -59,7 +59,8 @@ func (e *watched) ReadOf(ctx context.Context, app rewards.AppID, f func(context.
 	return errors.Join(e.DurableOf(ctx, app), err)
 }
 
-// ReadShared is Read for what no award and no new user changes, such as keys and settings.
+// ReadShared is Read for what no award and no new user changes, such as keys and settings. No commit is of the zero
+// app.
 func (e *watched) ReadShared(ctx context.Context, f func(context.Context, Tx) error) error {
 	return e.ReadOf(ctx, rewards.AppID{}, f)
 }

@@ -132,7 +132,7 @@ func (s *syncer) look() error {
 	return s.failed
 }
 
-// commit runs a COMMIT and counts it. Some apps can see what it changes; nil: all can.
+// commit runs a COMMIT and counts it. Some apps can see what it changes; none: all can.
 func (s *syncer) commit(apps []rewards.AppID, commit func() error) error {
 	s.committing.Lock()
 	defer s.committing.Unlock()

@@ -332,7 +332,7 @@ func (e *Engine) DurableOf(ctx context.Context, app rewards.AppID) error {
 	return e.durably(nil, e.sync.waitFor(ctx, app))
 }
 
-// write runs a transaction of the writer. Some apps can see what it changes; nil: all can.
+// write runs a transaction of the writer. Some apps can see what it changes; none: all can.
 func (e *Engine) write(ctx context.Context, apps []rewards.AppID, f func(context.Context, store.Tx) error) error {
 	s, err := e.writer.take(ctx)
 	if err != nil {

@@ -379,8 +379,7 @@ func (w *World) webhookDeeds(t *testing.T) []deed {
 			removed.Object() + ": removed: yes: why",
 		}},
 		{"EditWebhook", func(ctx context.Context, o *store.Operator) error {
-			err := o.EditWebhook(ctx, e.ID, rewards.WebhookChange{Description: new("second")})
-			return err
+			return o.EditWebhook(ctx, e.ID, rewards.WebhookChange{Description: new("second")})
 		}, []string{e.Object() + ": description: first -> second: why"}},
 		{"AddWebhook", func(ctx context.Context, o *store.Operator) error {
 			added := rewards.WebhookEndpoint{
